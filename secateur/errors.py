@@ -1,0 +1,64 @@
+"""Every error that a user can cause. The command line shows one as a single line and exits with 2."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class SecateurError(Exception):
+    """The root: whatever a user can cause or mend is a subclass of this."""
+
+
+class ConfigurationError(SecateurError):
+    """One or more settings are wrong; `faults` lists them all."""
+
+    def __init__(self, faults: str | Sequence[str]) -> None:
+        self.faults = [faults] if isinstance(faults, str) else list(faults)
+        super().__init__("; ".join(self.faults))
+
+
+class UnknownNameError(ConfigurationError):
+    """A name that is in no table; the message offers the nearest one that is."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        guess = f" Did you mean `{near[0]}`?" if near else ""
+        listed = ", ".join(known)
+        super().__init__(f"unknown {kind} `{name}`.{guess} Known: {listed}.{' ' + hint if hint else ''}")
+
+
+class ModelError(SecateurError):
+    """A model that cannot be loaded, or of a family that no anatomy describes."""
+
+
+class DataError(SecateurError):
+    """Data that is missing, empty or malformed."""
+
+
+class BoundError(SecateurError):
+    """A bound that nothing meets."""
+
+
+class StudyError(SecateurError):
+    """A study or run folder that is damaged, in use, or of another configuration."""
+
+
+class ExportError(SecateurError):
+    """An export that could not be written, or whose outputs differ from the sub-network's."""
+
+
+class MeasurementError(SecateurError):
+    """A latency or memory figure that could not be measured."""
+
+
+class MissingExtraError(SecateurError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"`{library}` is not installed. Install it with: pip install 'secateur[{extra}]'")
+
+
+class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an error of the user
+    """One architecture could not be evaluated. The trial fails with this reason; the study goes on."""

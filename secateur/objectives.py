@@ -1,0 +1,129 @@
+"""What is optimised and what is bounded: named quantities with directions and bounds.
+
+A bound is absolute (`latency<=0.02`) or relative to the unpruned network (`parameters<=50%`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from secateur.errors import ConfigurationError, UnknownNameError
+
+#: Every quantity an estimator can yield: name → (unit, what it is). All are better when smaller.
+QUANTITIES: dict[str, tuple[str, str]] = {
+    "error": ("", "1 − the task's main metric, on the validation set"),
+    "parameters": ("", "all trainable parameters"),
+    "body_parameters": ("", "parameters of the Transformer layers, without embeddings and head"),
+    "macs": ("", "multiply-accumulate operations of one forward pass"),
+    "latency": ("s", "seconds of one forward pass on this machine (median)"),
+    "memory": ("B", "bytes at the peak of one forward pass: weights and live activations"),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number, absolute or as a share of the unpruned network's value."""
+
+    value: float
+    relative: bool = False
+
+    @classmethod
+    def parse(cls, text: str | float | int | Bound) -> Bound:
+        """`"50%"` is relative, `0.5`, `"2e6"`, `"3M"` and `"20ms"` are absolute."""
+        if isinstance(text, Bound):
+            return text
+        if isinstance(text, int | float):
+            return cls(float(text))
+        match = re.fullmatch(r"\s*([-+0-9._eE]+)\s*(%|ms|us|µs|s|[kKMGT]i?B?|B)?\s*", text)
+        try:
+            if match is None:
+                raise ValueError(text)
+            number = float(match[1])
+        except ValueError:
+            raise ConfigurationError(
+                f"`{text}` is no bound: give a number (2000000, 2M, 20ms) or a percentage of the unpruned network (50%)."
+            ) from None
+        suffix = match[2] or ""
+        if suffix == "%":
+            return cls(number / 100, relative=True)
+        scale = {"": 1.0, "s": 1.0, "B": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}.get(suffix)
+        if scale is None:
+            base = 1024.0 if "i" in suffix else 1000.0
+            scale = base ** (1 + "KMGT".index(suffix[0].upper()))
+        return cls(number * scale)
+
+    def resolve(self, unpruned: float | None) -> float:
+        """The bound as a number. `unpruned` is the whole network's value, needed where the bound is relative."""
+        if not self.relative:
+            return self.value
+        if unpruned is None:
+            raise ConfigurationError(f"a bound of {self} is relative to the unpruned network, whose value is not known.")
+        return self.value * unpruned
+
+    def __str__(self) -> str:
+        return f"{self.value * 100:g}%" if self.relative else f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A quantity to optimise, with its direction and optional bounds on it."""
+
+    name: str
+    direction: str = "min"
+    lower: Bound | None = None
+    upper: Bound | None = None
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("min", "max"):
+            raise ConfigurationError(f"`direction` of `{self.name}` must be min or max, got `{self.direction}`.")
+
+    @classmethod
+    def parse(cls, text: str | Objective, known: Iterable[str] = tuple(QUANTITIES)) -> Objective:
+        """`error`, `latency<=20ms`, `parameters<=50%`, `parameters>=10%`."""
+        if isinstance(text, Objective):
+            return text
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:(<=|>=|<|>)\s*(\S+))?\s*", text)
+        if match is None:
+            raise ConfigurationError(f"`{text}` is no objective: write a name, or a name and a bound (latency<=20ms).")
+        name, sign, bound = match.groups()
+        known = tuple(known)
+        if name not in known:
+            raise UnknownNameError("objective", name, known)
+        if sign is None:
+            return cls(name)
+        parsed = Bound.parse(bound)
+        return cls(name, upper=parsed) if sign[0] == "<" else cls(name, lower=parsed)
+
+    @property
+    def sign(self) -> float:
+        """+1 where smaller is better, −1 where larger is: sign × value is always minimised."""
+        return 1.0 if self.direction == "min" else -1.0
+
+    def violated(self, values: Mapping[str, float], unpruned: Mapping[str, float]) -> str | None:
+        """Why `values` break this objective's bounds, or None."""
+        if self.name not in values:
+            return None
+        value, whole = values[self.name], unpruned.get(self.name)
+        if self.upper is not None and value > self.upper.resolve(whole):
+            return f"{self.name} {value:g} > {self.upper.resolve(whole):g}"
+        if self.lower is not None and value < self.lower.resolve(whole):
+            return f"{self.name} {value:g} < {self.lower.resolve(whole):g}"
+        return None
+
+    def __str__(self) -> str:
+        text = self.name
+        if self.upper is not None:
+            text += f"<={self.upper}"
+        if self.lower is not None:
+            text += f">={self.lower}"
+        return text
+
+
+def matrix(values: Sequence[Mapping[str, float]], objectives: Sequence[Objective]) -> np.ndarray:
+    """The (n, m) array of `values` in the order of `objectives`, signed so that every column is minimised."""
+    rows = [[o.sign * v[o.name] for o in objectives] for v in values]
+    return np.asarray(rows, dtype=np.float64).reshape(len(values), len(objectives))

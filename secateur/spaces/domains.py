@@ -1,0 +1,54 @@
+"""Ranges of whole numbers: what one dimension of a space may be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from secateur.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Range:
+    """low, low + step, … up to high, all included."""
+
+    low: int
+    high: int
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        if self.step < 1:
+            raise ConfigurationError(f"a step must be at least 1, got {self.step}.")
+        if self.high < self.low:
+            raise ConfigurationError(f"the range {self.low}..{self.high} is empty: its end lies before its start.")
+        if (self.high - self.low) % self.step:  # the last value is the last one that a step reaches
+            object.__setattr__(self, "high", self.high - (self.high - self.low) % self.step)
+
+    @classmethod
+    def parse(cls, text: str | Range, name: str, full: int) -> Range:
+        """`4..12`, `4..12:2` (steps of 2), `..8`, `4..`, `8` (just 8), `:64` (0 to the model's own size in steps of 64).
+
+        `full` is the model's own size: the end where none is given, and the largest end allowed.
+        """
+        if isinstance(text, Range):
+            found = text
+        else:
+            match = re.fullmatch(r"\s*(?:(\d*)\s*(\.\.)\s*(\d*)|(\d+))?\s*(?::\s*(\d+))?\s*", text)
+            if match is None or not text.strip():
+                raise ConfigurationError(f"`{name}` must look like 4..12, 4..12:2 or :64, got `{text}`.")
+            low, _, high, only, step = match.groups()
+            if only is not None:
+                low = high = only
+            found = cls(int(low or 0), int(high or full), int(step or 1))
+        if found.low < 0 or found.high > full:
+            raise ConfigurationError(f"`{name}` must lie in 0..{full} for this model, got {found.low}..{found.high}.")
+        return found
+
+    def __len__(self) -> int:
+        return (self.high - self.low) // self.step + 1
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and self.low <= value <= self.high and (value - self.low) % self.step == 0
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}" + (f":{self.step}" if self.step > 1 else "")

@@ -1,0 +1,83 @@
+"""What all pruning spaces share: a model's shape, and the way down to a Plan."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError
+from secateur.rng import Generator
+from secateur.spaces.domains import Range
+from secateur.spaces.product import ProductSpace
+from secateur.spaces.pruning.plan import Plan, Shape
+
+Limit = str | Range | None
+
+BIT = Range(0, 1)
+
+
+class PruningSpace(ProductSpace):
+    """A space of sub-networks of one network."""
+
+    def __init__(self, shape: Shape, domains: list[Range]) -> None:
+        super().__init__(domains)
+        self.shape = shape
+
+    @abstractmethod
+    def plan_of(self, values: np.ndarray) -> Plan:
+        """The plan of a vector."""
+
+    @abstractmethod
+    def choices_of(self, values: np.ndarray) -> dict[str, Any]:
+        """The vector as named choices."""
+
+    @abstractmethod
+    def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
+        """The named choices as a vector."""
+
+    def plan(self, architecture: Architecture) -> Plan:
+        """What the architecture keeps of the network."""
+        return self.plan_of(self.values(architecture))
+
+    def values(self, architecture: Architecture) -> np.ndarray:
+        return self.values_of(dict(architecture.choices))
+
+    def from_values(self, values: np.ndarray) -> Architecture:
+        return Architecture.of(self.name, self.choices_of(values), self.plan_of(values).key)
+
+    def make(self, choices: Mapping[str, Any]) -> Architecture:
+        try:
+            values = self.values_of(choices)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"`{choices}` is no architecture of the space `{self.name}`: {error}.") from error
+        if not self.contains_values(values):
+            raise ConfigurationError(f"`{dict(choices)}` lies outside the space `{self.name}` with its bounds.")
+        return self.from_values(values)
+
+
+class BinarySpace(PruningSpace):
+    """A bit per part. Sampled as the papers do: first how many are kept, uniformly, then which."""
+
+    def __init__(self, shape: Shape, bits: int) -> None:
+        super().__init__(shape, [BIT] * bits)
+
+    def sample_values(self, n: int, rng: Generator) -> np.ndarray:
+        bits = len(self.domains)
+        out = np.zeros((n, bits), dtype=np.int64)
+        for row in out:
+            kept = int(rng.integers(0, bits + 1))
+            row[rng.choice(bits, size=kept, replace=False)] = 1
+        return out
+
+
+def refuse_bounds(space: str, **limits: Limit) -> None:
+    """Spaces of bits take no ranges."""
+    given = [name for name, limit in limits.items() if limit is not None]
+    if given:
+        raise ConfigurationError(
+            f"the space `{space}` has a bit per part and takes no range for `{'`, `'.join(given)}`; `small` and `medium` do."
+        )

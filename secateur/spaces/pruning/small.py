@@ -1,0 +1,45 @@
+"""`small`: three numbers for the whole network. The first heads and units of the first layers (Klein et al. 2024, algorithm 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.spaces.domains import Range
+from secateur.spaces.pruning.base import Limit, PruningSpace
+from secateur.spaces.pruning.plan import Plan, Shape
+
+
+class Small(PruningSpace):
+    """heads 0…H × units 0…U × layers 0…L."""
+
+    name = "small"
+
+    def __init__(self, shape: Shape, heads: Limit = None, units: Limit = None, layers: Limit = None) -> None:
+        super().__init__(
+            shape,
+            [
+                Range.parse(heads or "..", "heads", shape.heads),
+                Range.parse(units or "..", "units", shape.units),
+                Range.parse(layers or "..", "layers", shape.layers),
+            ],
+        )
+
+    def plan_of(self, values: np.ndarray) -> Plan:
+        heads, units, layers = (int(v) for v in values)
+        return Plan.uniform(layers, heads, units)
+
+    def choices_of(self, values: np.ndarray) -> dict[str, Any]:
+        return dict(zip(("heads", "units", "layers"), (int(v) for v in values), strict=True))
+
+    def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
+        return np.array([choices["heads"], choices["units"], choices["layers"]], dtype=np.int64)
+
+    def depths(self, architecture: Architecture) -> list[Architecture]:
+        """The architectures of equal heads and units at every smaller depth of the space: what one forward pass yields for free."""
+        heads, units, layers = self.values(architecture)
+        shallower = [d for d in range(self.domains[2].low, int(layers), self.domains[2].step)]
+        return [self.from_values(np.array([heads, units, d])) for d in shallower]
