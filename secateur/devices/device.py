@@ -1,0 +1,57 @@
+"""Which device a network is measured on, and how to name it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+
+import torch
+
+from secateur.errors import ConfigurationError
+
+
+def available_cores() -> list[int]:
+    """The numbers of the cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def resolve_device(name: str = "auto") -> torch.device:
+    """`auto` (a GPU where there is one, else the CPU), `cpu`, `cuda` or `cuda:1` as a torch device.
+
+    Raises ConfigurationError for any other name, and for a GPU that is not there.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
+    if match is None:
+        raise ConfigurationError(f"`device` must be auto, cpu, cuda or cuda:N, got `{name}`.")
+    if name == "cpu":
+        return torch.device("cpu")
+    index, count = int(match[1] or 0), torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if index >= count:
+        raise ConfigurationError(
+            f"`device` {name} is not there: torch sees {count} CUDA devices. Use cpu, or install a CUDA build."
+        )
+    return torch.device("cuda", index)
+
+
+def describe_device(device: str | torch.device = "auto") -> str:
+    """The device in words, as it enters reports and fingerprints: `cpu: Intel(R) Xeon(R) CPU, 2 cores`, `cuda: NVIDIA H200`."""
+    resolved = device if isinstance(device, torch.device) else resolve_device(device)
+    if resolved.type == "cuda":
+        return f"cuda: {torch.cuda.get_device_name(resolved)}"
+    cores = len(available_cores())
+    return f"cpu: {_processor()}, {cores} core{'s' if cores != 1 else ''}"
+
+
+def _processor(table: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model name; Python's own answer is empty on Linux, so the kernel's table comes first."""
+    if table.is_file():
+        match = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", table.read_text(errors="replace"), re.MULTILINE)
+        if match:
+            return " ".join(match[1].split())
+    return platform.processor() or platform.machine() or "unknown processor"

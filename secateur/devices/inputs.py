@@ -1,0 +1,63 @@
+"""Made-up inputs of a given size, for measuring. Their values do not change what a pass costs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
+from secateur.tasks.task import KINDS
+
+#: Answers per question in a multiple-choice batch (SWAG has four).
+CHOICES = 4
+
+
+def check_sizes(batch: int, length: int, kind: str) -> None:
+    """Raise ConfigurationError with every fault of the sizes at once."""
+    faults = [
+        f"`{name}` must be at least 1, got {value}." for name, value in (("batch", batch), ("length", length)) if value < 1
+    ]
+    if faults:
+        raise ConfigurationError(faults)
+    if kind not in KINDS:
+        raise UnknownNameError("kind of task", kind, KINDS)
+
+
+def longest_input(model: nn.Module) -> int | None:
+    """The most tokens that the model's position table holds, or None where it has no such table."""
+    for name, module in model.named_modules():
+        if name.rpartition(".")[2] in ("position_embeddings", "wpe") and isinstance(module, nn.Embedding):
+            # RoBERTa numbers positions from the padding index + 1 on.
+            start = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - start
+    return None
+
+
+def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classification") -> dict[str, Tensor]:
+    """Token ids and an attention mask without padding for a transformers model, on the model's device.
+
+    Both are (batch, length), or (batch, 4, length) for multiple choice. Ids are random, the same each time, never padding.
+    Raises ConfigurationError for sizes below 1 or beyond the model's position table, MeasurementError for a model without
+    a vocabulary.
+    """
+    check_sizes(batch, length, kind)
+    longest = longest_input(model)
+    if longest is not None and length > longest:
+        raise ConfigurationError(f"`length` must be at most {longest} for this model, got {length}.")
+    config = getattr(model, "config", None)
+    vocabulary = getattr(config, "vocab_size", None)
+    if not isinstance(vocabulary, int) or vocabulary < 2:
+        raise MeasurementError(
+            f"`{type(model).__name__}` has no `config.vocab_size`: only models that read tokens can be measured."
+        )
+    padding = getattr(config, "pad_token_id", None)
+    shape = (batch, CHOICES, length) if kind == "multiple_choice" else (batch, length)
+    generator = torch.Generator().manual_seed(0)
+    if isinstance(padding, int) and 0 <= padding < vocabulary:
+        # Drawn from one id fewer than there are, then moved past the padding id: never padding, and no rejection loop.
+        ids = torch.randint(vocabulary - 1, shape, generator=generator)
+        ids = ids + (ids >= padding)
+    else:
+        ids = torch.randint(vocabulary, shape, generator=generator)
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    return {"input_ids": ids.to(device), "attention_mask": torch.ones_like(ids).to(device)}

@@ -1,0 +1,115 @@
+"""How much memory one forward pass needs at its peak: the weights, and the activations that are alive at the same time."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes. `weights`: parameters and buffers, shared ones once. `activations`: the most that was alive at once beside them.
+
+    `peak` is their sum. The inputs are left out, the outputs are not.
+    """
+
+    weights: int
+    activations: int
+    peak: int
+
+    def __str__(self) -> str:
+        mega = 1e6
+        return f"{self.peak / mega:.4g} MB (weights {self.weights / mega:.4g} MB, activations {self.activations / mega:.4g} MB)"
+
+
+def _storages(tensors: Iterable[Tensor]) -> dict[int, torch.UntypedStorage]:
+    """The distinct storages under `tensors`, by identity: views and tied weights have one."""
+    return {storage._cdata: storage for storage in (tensor.untyped_storage() for tensor in tensors)}
+
+
+def weight_bytes(model: nn.Module) -> int:
+    """Bytes of the parameters and buffers, each storage counted once."""
+    return sum(storage.nbytes() for storage in _storages(chain(model.parameters(), model.buffers())).values())
+
+
+class LiveStorages(TorchDispatchMode):
+    """Follows the storages that operations create, and when they are freed. `peak` is the most bytes alive at once.
+
+    Works on any device, the meta device included, where nothing is computed. What a kernel allocates and frees inside
+    itself is not seen. `known` tensors are not counted, nor are their views.
+    """
+
+    def __init__(self, known: Iterable[Tensor] = ()) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        # Holds the known storages themselves, so that their identities are not given to new ones.
+        self._known = _storages(known)
+        self._alive: dict[int, weakref.ref[torch.UntypedStorage]] = {}
+        self.now = 0
+        self.peak = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, Tensor):
+                self._follow(leaf.untyped_storage())
+        return result
+
+    def _follow(self, storage: torch.UntypedStorage) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        if key in self._known or key in self._alive:
+            return
+
+        def freed(_: object) -> None:
+            self._alive.pop(key, None)
+            self.now -= size
+
+        # A storage's Python object lives as long as the memory itself, so the reference dies when the memory is freed.
+        self._alive[key] = weakref.ref(storage, freed)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+
+
+def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
+    """The true peak of one forward pass of `model` (in eval mode) on `inputs`, on the device that they are on.
+
+    On a GPU the activations are what torch's allocator reports (rounded up to its blocks), elsewhere live storages.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        # Not inference mode: there, composite operations reach the dispatch mode whole and hide their temporaries.
+        with torch.no_grad():
+            device = next(iter(inputs.values())).device
+            activations = (
+                _cuda_activations(model, inputs, device) if device.type == "cuda" else _live_activations(model, inputs)
+            )
+    finally:
+        for module, training in modes:
+            module.training = training
+    weights = weight_bytes(model)
+    return Memory(weights, activations, weights + activations)
+
+
+def _live_activations(model: nn.Module, inputs: Mapping[str, Tensor]) -> int:
+    live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
+    with live:
+        model(**inputs)
+    return live.peak
+
+
+def _cuda_activations(model: nn.Module, inputs: Mapping[str, Tensor], device: torch.device) -> int:
+    model(**inputs)  # the first pass also allocates the libraries' workspaces, which stay
+    torch.cuda.synchronize(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    model(**inputs)
+    torch.cuda.synchronize(device)
+    return int(torch.cuda.max_memory_allocated(device)) - int(before)

@@ -1,0 +1,132 @@
+"""`secateur measure`: latency, peak memory and parameters of any checkpoint on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from secateur.errors import ConfigurationError, MeasurementError, ModelError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from secateur.devices import Latency, Memory
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one checkpoint costs on one machine: `latency` in seconds, `memory` in bytes, `parameters` as a count."""
+
+    model: str
+    parameters: int
+    latency: Latency
+    memory: Memory
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as nested dictionaries, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.model}\n  parameters  {self.parameters:,}\n  latency     {self.latency}\n  memory      {self.memory}"
+
+
+def measure(
+    model: Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")],
+    *,
+    batch: Annotated[int, typer.Option(help="Sequences per forward pass.")] = 1,
+    length: Annotated[int, typer.Option(help="Tokens per sequence.")] = 128,
+    threads: Annotated[int, typer.Option(help="CPU threads to compute with.")] = 1,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")] = "cpu",
+    seconds: Annotated[float, typer.Option(help="Stop repeating after this many seconds, steady or not.")] = 5.0,
+) -> Measurement:
+    """Measure latency and peak memory of a checkpoint on this machine.
+
+    Raises ConfigurationError for sizes out of range, ModelError for a model that cannot be loaded, MeasurementError for
+    one that cannot be run on token ids alone.
+    """
+    sizes = (("batch", batch), ("length", length), ("threads", threads))
+    faults = [f"`{name}` must be at least 1, got {value}." for name, value in sizes if value < 1]
+    if seconds <= 0:
+        faults.append(f"`seconds` must be above 0, got {seconds}.")
+    if faults:
+        raise ConfigurationError(faults)
+
+    from secateur.devices import dummy_inputs, measure_model, peak_memory, resolve_device
+
+    where = resolve_device(device)
+    network = load_any(model).to(where).eval()
+    kind = "multiple_choice" if type(network).__name__.endswith("ForMultipleChoice") else "classification"
+    inputs = dummy_inputs(network, batch, length, kind)
+    memory = _run(network, lambda: peak_memory(network, inputs))
+    latency = _run(
+        network,
+        lambda: measure_model(
+            network, device=where, threads=threads, batch=batch, length=length, kind=kind, max_seconds=seconds
+        ),
+    )
+    return Measurement(model, sum(p.numel() for p in network.parameters()), latency, memory)
+
+
+def _run(network: nn.Module, measurement: Callable[[], Found]) -> Found:
+    try:
+        return measurement()
+    except (RuntimeError, ValueError, TypeError, IndexError, MemoryError) as error:
+        raise MeasurementError(f"`{type(network).__name__}` could not be run on token ids: {_first_line(error)}") from error
+
+
+def load_any(path: str) -> nn.Module:
+    """The network of a checkpoint folder (stock, or exported by Secateur) or of a name on the hub. Raises ModelError.
+
+    Runs no code that comes with a checkpoint.
+    """
+    folder = Path(path).expanduser()
+    if not folder.exists():
+        # A hub name is `name` or `owner/name`; anything else can only have been meant as a path.
+        if folder.is_absolute() or path.startswith((".", "~")) or path.count("/") > 1 or "\\" in path:
+            raise ModelError(f"`{path}` does not exist. Give the folder of a checkpoint, or a name on the hub.")
+        return _load_stock(path, path)
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"`{path}` is no checkpoint folder: it has no config.json.")
+    try:
+        family = str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"`{folder / 'config.json'}` is damaged: {_first_line(error)}") from error
+    if family.startswith("secateur_"):
+        from secateur.export import load
+
+        pruned: nn.Module = load(folder)
+        return pruned
+    return _load_stock(path, str(folder))
+
+
+def _load_stock(name: str, source: str) -> nn.Module:
+    """A model that transformers has a class for. Missing weights are made up: they do not change what a pass costs."""
+    import transformers
+    from safetensors import SafetensorError
+
+    from secateur.export.quiet import quiet
+
+    try:
+        with quiet():
+            config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+            architecture = (config.architectures or ["AutoModel"])[0]
+            loader = getattr(transformers, architecture, None)
+            if loader is None:
+                raise ModelError(
+                    f"`{name}` is a `{architecture}`, which transformers {transformers.__version__} does not have."
+                )
+            network: nn.Module = loader.from_pretrained(source, trust_remote_code=False)
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        raise ModelError(f"`{name}` could not be loaded: {_first_line(error)}") from error
+    return network
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

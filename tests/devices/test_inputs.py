@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from secateur.devices import dummy_inputs
+from secateur.devices.inputs import longest_input
+from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
+
+
+class Reader(nn.Module):
+    """Looks like a transformers model: a configuration and a position table."""
+
+    def __init__(
+        self, vocabulary: int = 7, padding: int | None = 3, positions: int = 16, position_padding: int | None = None
+    ) -> None:
+        super().__init__()
+        self.config = SimpleNamespace(vocab_size=vocabulary, pad_token_id=padding)
+        self.position_embeddings = nn.Embedding(positions, 4, padding_idx=position_padding)
+
+
+def test_ids_are_in_the_vocabulary_and_never_padding() -> None:
+    inputs = dummy_inputs(Reader(), batch=50, length=16)
+    assert inputs["input_ids"].shape == (50, 16)
+    assert set(inputs["input_ids"].flatten().tolist()) == {0, 1, 2, 4, 5, 6}
+    assert torch.equal(inputs["attention_mask"], torch.ones(50, 16, dtype=torch.long))
+
+
+def test_without_a_padding_id_every_id_is_drawn() -> None:
+    assert set(dummy_inputs(Reader(padding=None), 50, 16)["input_ids"].flatten().tolist()) == set(range(7))
+
+
+def test_inputs_are_the_same_each_time_and_leave_the_global_generator_alone() -> None:
+    reader, state = Reader(), torch.get_rng_state()
+    first, second = dummy_inputs(reader, 2, 8), dummy_inputs(reader, 2, 8)
+    assert torch.equal(first["input_ids"], second["input_ids"])
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_multiple_choice_has_four_answers() -> None:
+    inputs = dummy_inputs(Reader(), 2, 8, "multiple_choice")
+    assert inputs["input_ids"].shape == inputs["attention_mask"].shape == (2, 4, 8)
+
+
+def test_inputs_are_on_the_models_device() -> None:
+    assert dummy_inputs(Reader().to("meta"), 2, 8)["input_ids"].device.type == "meta"
+
+
+@pytest.mark.parametrize(("batch", "length"), [(0, 8), (2, 0), (-1, -1)])
+def test_sizes_below_one_are_refused(batch: int, length: int) -> None:
+    with pytest.raises(ConfigurationError, match="must be at least 1") as caught:
+        dummy_inputs(Reader(), batch, length)
+    assert len(caught.value.faults) == (batch < 1) + (length < 1)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean `multiple_choice`"):
+        dummy_inputs(Reader(), 1, 8, "multiplechoice")
+
+
+def test_more_tokens_than_positions_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="at most 16 for this model, got 17"):
+        dummy_inputs(Reader(), 1, 17)
+
+
+def test_a_position_table_with_padding_starts_after_it() -> None:
+    assert longest_input(Reader(positions=16, position_padding=1)) == 14
+    assert longest_input(nn.Linear(2, 2)) is None
+
+
+def test_a_model_that_reads_no_tokens_is_refused() -> None:
+    with pytest.raises(MeasurementError, match=r"`Linear` has no `config\.vocab_size`"):
+        dummy_inputs(nn.Linear(2, 2), 1, 8)

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from math import comb
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secateur.devices import measure_latency
+from secateur.devices.latency import _Samples, _settled, fixed_threads, median_interval, no_collection, relative_spread
+from secateur.errors import ConfigurationError
+
+
+def test_the_interval_of_the_median_is_the_textbook_one() -> None:
+    """Ranks from the table of distribution-free intervals: n = 10 → 2 and 9, n = 20 → 6 and 15, n = 100 → 40 and 61."""
+    assert median_interval(list(range(1, 11))) == (2, 9)
+    assert median_interval(list(range(1, 21))) == (6, 15)
+    assert median_interval(list(range(1, 101))) == (40, 61)
+
+
+def test_few_samples_give_their_extremes() -> None:
+    assert median_interval([5.0]) == (5.0, 5.0)
+    assert median_interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
+
+
+@given(st.integers(6, 300))
+def test_the_interval_covers_95_percent_and_is_the_narrowest_that_does(n: int) -> None:
+    low, high = median_interval([float(i) for i in range(1, n + 1)])
+    k = int(low)
+    assert high == n + 1 - k
+
+    def coverage(k: int) -> float:
+        return 1 - 2 * sum(comb(n, i) for i in range(k)) / 2**n
+
+    assert coverage(k) >= 0.95
+    assert k == n // 2 or coverage(k + 1) < 0.95
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=60))
+def test_interval_and_spread_are_sane(samples: list[float]) -> None:
+    low, high = median_interval(samples)
+    ordered = sorted(samples)
+    assert low <= ordered[len(ordered) // 2] <= high or low <= ordered[(len(ordered) - 1) // 2] <= high
+    assert relative_spread(samples) >= 0
+
+
+def test_spread_is_the_interquartile_range_over_the_median() -> None:
+    assert relative_spread([1.0, 2.0, 3.0, 4.0, 5.0]) == pytest.approx(2 / 3)
+    assert relative_spread([0.0, 0.0]) == 0.0
+
+
+def test_settled_needs_enough_samples_and_a_narrow_interval() -> None:
+    assert not _settled([1.0] * 5, 0.03)
+    assert _settled([1.0] * 6, 0.03)
+    assert not _settled([1.0, 2.0] * 5, 0.03)
+    assert _settled([1.0, 1.01] * 5, 0.03)
+
+
+@pytest.mark.parametrize(
+    ("thread", "process", "threads", "clock"),
+    [
+        (0.9, 0.9, 1, "cpu"),  # the usual case
+        (0.2, 0.2, 1, "cpu"),  # a loaded machine: the run waits, its CPU time stands
+        (0.9, 1.8, 2, "wall"),  # several threads
+        (0.1, 0.9, 1, "wall"),  # other threads did the work, to which the thread's clock is blind
+        (0.001, 0.001, 1, "wall"),  # it slept
+    ],
+)
+def test_the_clock_fits_the_run(thread: float, process: float, threads: int, clock: str) -> None:
+    samples = _Samples(wall=[1.0], thread=[thread], process=[process])
+    assert samples.primary(threads)[0] == clock
+    samples.cuda.append(0.5)
+    assert samples.primary(threads) == ("cuda", [0.5])
+
+
+def matrix_product(size: int) -> torch.Tensor:
+    return torch.rand(size, size, generator=torch.Generator().manual_seed(0))
+
+
+def test_more_work_takes_longer() -> None:
+    small, large = matrix_product(96), matrix_product(384)  # 64 times the work
+    fast = measure_latency(lambda: small @ small, max_seconds=1.0)
+    slow = measure_latency(lambda: large @ large, max_seconds=1.0)
+    assert slow.median > 4 * fast.median
+    assert fast.clock == slow.clock == "cpu"
+    for latency in (fast, slow):
+        assert 0 < latency.low <= latency.median <= latency.high
+        assert latency.repeats >= 1
+        assert latency.threads == 1
+        assert latency.wall > 0
+
+
+def test_sleep_is_timed_by_the_wall_clock() -> None:
+    latency = measure_latency(lambda: time.sleep(0.01), threads=2, max_repeats=20, max_seconds=2.0)
+    assert latency.clock == "wall"
+    assert 0.01 <= latency.median < 0.1
+    assert latency.wall == latency.median
+
+
+def test_work_in_another_thread_is_not_missed() -> None:
+    data = matrix_product(256)
+
+    def elsewhere() -> None:
+        worker = threading.Thread(target=lambda: [data @ data for _ in range(10)])
+        worker.start()
+        worker.join()
+
+    assert measure_latency(elsewhere, max_seconds=1.0).clock == "wall"
+
+
+def test_a_steady_run_stops_early_and_a_noisy_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 0.0}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock["now"])
+    monkeypatch.setattr(time, "thread_time", lambda: clock["now"])
+    monkeypatch.setattr(time, "process_time", lambda: clock["now"])
+    calls = {"n": 0}
+
+    def steady() -> None:
+        clock["now"] += 0.001
+
+    def noisy() -> None:
+        calls["n"] += 1
+        clock["now"] += 0.001 * (1 + calls["n"] % 2)
+
+    first = measure_latency(steady, min_repeats=10)
+    assert (first.repeats, first.steady) == (10, True)
+    assert first.median == pytest.approx(0.001)
+    second = measure_latency(noisy, max_repeats=50)
+    assert (second.repeats, second.steady) == (50, False)
+    assert calls["n"] == 53, "three warm-up runs that are not counted"
+    assert "not steady" in str(second)
+    assert "not steady" not in str(first)
+
+
+def test_the_interval_shrinks_with_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 0.0, "calls": 0.0}
+    for name in ("perf_counter", "thread_time", "process_time"):
+        monkeypatch.setattr(time, name, lambda: clock["now"])
+
+    def run() -> None:
+        clock["calls"] += 1
+        clock["now"] += 0.001 * (1 + 0.618034 * clock["calls"] % 1)  # evenly over 1…2 ms, in no order
+
+    widths = []
+    for repeats in (10, 40, 160):
+        latency = measure_latency(run, min_repeats=repeats, max_repeats=repeats)
+        widths.append(latency.high - latency.low)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_time_is_limited_also_in_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 0.0, "calls": 0.0}
+    for name in ("perf_counter", "thread_time", "process_time"):
+        monkeypatch.setattr(time, name, lambda: clock["now"])
+
+    def slow() -> None:
+        clock["now"] += 2.0
+        clock["calls"] += 1
+
+    latency = measure_latency(slow, max_seconds=5.0)
+    assert clock["calls"] == 3, "one to warm up, then until 5 s are over"
+    assert (latency.repeats, latency.steady) == (2, False)
+    assert (latency.low, latency.high) == (2.0, 2.0)
+
+
+def test_waiting_on_a_loaded_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"wall": 0.0, "cpu": 0.0}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock["wall"])
+    monkeypatch.setattr(time, "thread_time", lambda: clock["cpu"])
+    monkeypatch.setattr(time, "process_time", lambda: clock["cpu"])
+
+    def preempted() -> None:
+        clock["wall"] += 0.002
+        clock["cpu"] += 0.001
+
+    latency = measure_latency(preempted)
+    assert latency.loaded
+    assert "waited for 50%" in latency.note
+    assert latency.note in str(latency)
+    assert latency.median == pytest.approx(0.001)
+    assert latency.wall == pytest.approx(0.002)
+
+
+def test_global_state_is_put_back_even_after_an_error() -> None:
+    threads, collecting = torch.get_num_threads(), gc.isenabled()
+    seen = {}
+
+    def run() -> None:
+        seen["threads"] = torch.get_num_threads()
+        seen["inference"] = torch.is_inference_mode_enabled()
+        seen["collecting"] = gc.isenabled()
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        measure_latency(run, threads=threads + 1)
+    assert seen == {"threads": threads + 1, "inference": True, "collecting": False}
+    assert torch.get_num_threads() == threads
+    assert gc.isenabled() == collecting
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_contexts_nest() -> None:
+    before = torch.get_num_threads()
+    with fixed_threads(2), fixed_threads(1):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+    with no_collection():
+        with no_collection():
+            pass
+        assert not gc.isenabled(), "the inner one leaves the collector as it found it"
+    assert gc.isenabled()
+
+
+def test_all_faults_of_the_settings_are_reported() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        measure_latency(lambda: None, threads=0, warmup=-1, min_repeats=0, max_repeats=-1, tolerance=0, max_seconds=0)
+    for name in ("threads", "warmup", "min_repeats", "max_repeats", "tolerance", "max_seconds"):
+        assert any(fault.startswith(f"`{name}`") for fault in caught.value.faults)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_is_timed_by_events() -> None:
+    data = torch.rand(2048, 2048, device="cuda")
+    latency = measure_latency(lambda: data @ data, device="cuda")
+    assert latency.clock == "cuda"
+    assert 0 < latency.median <= latency.wall
+    assert latency.device.startswith("cuda: ")
