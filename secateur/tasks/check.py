@@ -1,0 +1,57 @@
+"""What is wrong with a task's settings, found from file names and first rows, before anything heavy loads."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from secateur.errors import ConfigurationError, MissingExtraError, SecateurError
+from secateur.tasks.columns import SAMPLE, check_kind, find_columns, rename, text_columns
+from secateur.tasks.files import read_table
+from secateur.tasks.sources import Source, refuse_labels, resolve
+from secateur.tasks.task import KINDS
+
+_Found = TypeVar("_Found")
+
+
+def check_data(
+    data: str | Path, text: str | Sequence[str] | None = None, label: str | None = None, kind: str | None = None
+) -> list[str]:
+    """Every fault that can be told cheaply, a line each; empty where there is none.
+
+    It sees paths, names, formats and columns. What stands in all the rows (labels, missing values) is seen by `load_task`.
+    """
+    faults: list[str] = []
+
+    def attempt(check: Callable[[], _Found]) -> _Found | None:
+        try:
+            return check()
+        except ConfigurationError as error:
+            faults.extend(error.faults)
+        except SecateurError as error:
+            faults.append(str(error))
+        return None
+
+    attempt(lambda: check_kind(kind))
+    columns = attempt(lambda: text_columns(text))
+    source = attempt(lambda: resolve(data))
+    if source is not None:
+        known_kind = kind if kind in KINDS else None
+        attempt(lambda: _check_content(source, columns, label, known_kind))
+    return faults
+
+
+def _check_content(source: Source, text: tuple[str, ...] | None, label: str | None, kind: str | None) -> None:
+    if source.files is None:
+        if importlib.util.find_spec("datasets") is None:
+            raise MissingExtraError("datasets", "hub")
+        return
+    if source.plain_text:
+        refuse_labels(source, kind)
+        return
+    path = source.files["train"][0]
+    table = rename(read_table(path, rows=SAMPLE), source.entry)
+    kind = kind or (source.entry.kind if source.entry is not None else None)
+    find_columns(table, str(path), text=text, label=label, kind=kind, entry=source.entry)
