@@ -1,0 +1,249 @@
+"""How a study's database is made, opened and checked, and what its errors mean to the user."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from secateur.errors import MissingExtraError, StudyError
+from secateur.study.schema import VERSION, tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+#: Seconds that a connection waits for another one to finish writing.
+PATIENCE = 30.0
+_WRITES = "secateur_writes"
+_HEADER = b"SQLite format 3\0"
+
+
+class Database:
+    """One study's database: transactions whose failures are StudyErrors of one line. Make with `create` or `open`."""
+
+    def __init__(self, engine: Engine, name: str, path: Path | None) -> None:
+        self._engine = engine
+        self.name = name
+        self.path = path
+
+    @classmethod
+    def create(cls, where: str | Path, meta: Mapping[str, str]) -> Database:
+        """A new database with empty tables and these rows of `meta`. It appears whole or not at all, and replaces nothing."""
+        path = _path_of(where)
+        if path is None:
+            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None)
+            database._fill(meta, check=True)
+            return database
+        for taken in (path, Path(f"{path}-wal")):
+            if taken.exists() or taken.is_symlink():
+                raise StudyError(f"`{taken}` exists already and is not overwritten. Choose another name, or resume that study.")
+        draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.unlink(missing_ok=True)
+            sqlite3.connect(draft).close()
+            database = cls(_engine_of_file(draft), str(path), path)
+            try:
+                database._fill(meta, check=False)
+            finally:
+                database.close()
+            _publish(draft, path)
+        except OSError as error:
+            raise _study_error(error, str(path)) from error
+        finally:
+            for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm"), Path(f"{draft}-journal")):
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, where: str | Path) -> Database:
+        """An existing database, checked. A file that is damaged or something else is refused and left as it is."""
+        path = _path_of(where)
+        if path is None:
+            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None)
+        else:
+            _check_file(path)
+            database = cls(_engine_of_file(path), str(path), path)
+        try:
+            database._check()
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        with self._transaction(False) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction: all of it is stored, or, where anything goes wrong or the process dies, nothing."""
+        with self._transaction(True) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, writes: bool) -> Iterator[Connection]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self._engine.connect() as connection:
+                connection = connection.execution_options(**{_WRITES: writes})
+                with connection.begin():
+                    yield connection
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise _study_error(error, self.name) from error
+
+    def _fill(self, meta: Mapping[str, str], check: bool) -> None:
+        from sqlalchemy import insert, inspect
+
+        if self.path is not None:  # WAL is a property of the file and cannot be set inside a transaction
+            raw = self._engine.raw_connection()
+            try:
+                raw.cursor().execute("PRAGMA journal_mode=WAL")
+            finally:
+                raw.close()
+        with self.write() as connection:
+            if check and inspect(connection).has_table("trials"):
+                raise StudyError(
+                    f"`{self.name}` holds a study already and is not overwritten. Resume it, or give another database."
+                )
+            tables().metadata.create_all(connection)
+            connection.execute(insert(tables().meta), [{"key": k, "value": v} for k, v in meta.items()])
+
+    def _check(self) -> None:
+        from sqlalchemy import inspect, select, text
+
+        with self.read() as connection:
+            if self.path is not None:
+                verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+                if verdict != "ok":
+                    raise _damaged(self.name, str(verdict))
+            missing = set(tables().metadata.tables) - set(inspect(connection).get_table_names())
+            if missing:
+                raise StudyError(
+                    f"`{self.name}` is a database but no study: it lacks the table `{min(missing)}`. It was left as it is."
+                )
+            meta = tables().meta
+            version = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+        if version != str(VERSION):
+            raise StudyError(
+                f"`{self.name}` has the layout {version}, this Secateur reads {VERSION}. Use the version that wrote it."
+            )
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def _path_of(where: str | Path) -> Path | None:
+    """The file, or None for the URL of a server."""
+    text = str(where)
+    if text.startswith("sqlite:///"):
+        return Path(text.removeprefix("sqlite:///"))
+    return None if "://" in text else Path(where)
+
+
+def _hidden(url: str) -> str:
+    """The URL without its password."""
+    from sqlalchemy import make_url
+
+    return make_url(url).render_as_string(hide_password=True)
+
+
+def _engine_of_url(url: str) -> Engine:
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+    try:
+        return create_engine(url)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "psycopg", "postgres") from error
+    except (ArgumentError, NoSuchModuleError) as error:
+        scheme = url.split("://")[0]
+        raise StudyError(f"`{scheme}://…` is no database that can be used. Give a file or a postgresql:// URL.") from error
+
+
+def _engine_of_file(path: Path) -> Engine:
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.pool import QueuePool
+
+    uri = f"file:{quote(str(path.absolute()))}?mode=rw"  # rw: never create what is not there
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA synchronous=NORMAL")  # with WAL: survives a killed process, no sync at each commit
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # The driver would begin at the first write, with what was read before outside the transaction.
+        writes = connection.get_execution_options().get(_WRITES, False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise StudyError(f"`{path}` does not exist: there is no study to open.")
+    if not path.is_file():
+        raise StudyError(f"`{path}` is no file: a study is a database file such as study.db.")
+    try:
+        with path.open("rb") as file:
+            header = file.read(len(_HEADER))
+    except OSError as error:
+        raise _study_error(error, str(path)) from error
+    if header != _HEADER:
+        raise _damaged(str(path), "it is no SQLite database")
+
+
+def _publish(draft: Path, path: Path) -> None:
+    """Give the draft its name, never over an existing file."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise StudyError(f"`{path}` exists already and is not overwritten. Another process has just made it.") from None
+    except OSError:  # a file system without hard links
+        os.rename(draft, path)
+
+
+def _damaged(name: str, why: str) -> StudyError:
+    why = " ".join(why.split())
+    return StudyError(
+        f"`{name}` is damaged or no study ({why}). It was left as it is: restore it from a copy, or start a new run."
+    )
+
+
+def disk_full(name: str) -> StudyError:
+    return StudyError(f"`{name}`: the disk is full. Nothing stored so far is lost: free some space and resume.")
+
+
+def damaged(name: str, why: object) -> StudyError:
+    """The error for content that cannot be read although the database is sound."""
+    return _damaged(name, f"unreadable content: {why}")
+
+
+def _study_error(error: Any, name: str) -> StudyError:
+    """What a database's or the system's error means, in one line."""
+    cause = getattr(error, "orig", None) or error
+    text = " ".join(str(cause).split())
+    low = text.lower()
+    if getattr(cause, "errno", None) == errno.ENOSPC or "disk is full" in low or "no space left" in low:
+        return disk_full(name)
+    if "malformed" in low or "not a database" in low:
+        return _damaged(name, text)
+    if "locked" in low or "busy" in low:
+        return StudyError(f"`{name}` is being written by another process. Wait until it ends, then try again.")
+    if "unique" in low:
+        return StudyError(
+            f"`{name}` was changed by another process meanwhile ({text}). Let one process work on a study at a time."
+        )
+    return StudyError(f"`{name}` cannot be used: {text}.")

@@ -1,0 +1,170 @@
+"""The front: the trials that no other trial beats in every objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import BoundError, ConfigurationError, UnknownNameError
+from secateur.objectives import Bound, Objective, matrix
+from secateur.pareto import hypervolume, non_dominated
+from secateur.study.protocol import COMPLETE, POLISH, Trial
+
+
+@dataclass(frozen=True)
+class Member:
+    """An evaluated architecture. `trial` is the row it comes from, None where there is none."""
+
+    architecture: Architecture
+    values: Mapping[str, float]
+    details: Mapping[str, float | str] = field(default_factory=dict)
+    trial: Trial | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Member:
+        return cls(trial.architecture, trial.values, trial.details, trial)
+
+
+M = TypeVar("M", bound=Member)
+N = TypeVar("N", bound=Member)
+
+
+class Front(Generic[M]):
+    """Non-dominated members, by ascending second objective (the first, where it is the only one).
+
+    `pool` holds all complete candidates: `best` looks there where a bounded quantity is no objective.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[M],
+        objectives: Sequence[Objective],
+        unpruned: Mapping[str, float],
+        pool: Sequence[M] | None = None,
+    ) -> None:
+        self.objectives = tuple(objectives)
+        if not self.objectives:
+            raise ConfigurationError("a front needs at least one objective.")
+        self.unpruned = dict(unpruned)
+        self.members = tuple(members[i] for i in _frontier(self._points(members), bool(self.objectives[1:])))
+        self.pool = tuple(members if pool is None else pool)
+
+    @staticmethod
+    def of(trials: Sequence[Trial], objectives: Sequence[Objective], unpruned: Mapping[str, float]) -> Front[Member]:
+        """The front of a study's complete trials. Polished ones are left out: their errors are not comparable with the others'.
+
+        Of trials with equal keys the one with the largest budget stays, among these the last.
+        """
+        names = [o.name for o in objectives]
+        chosen: dict[str, Trial] = {}
+        for trial in trials:
+            if trial.status != COMPLETE or trial.origin == POLISH or any(name not in trial.values for name in names):
+                continue
+            old = chosen.get(trial.architecture.key)
+            if old is None or (trial.budget or 0) >= (old.budget or 0):
+                chosen[trial.architecture.key] = trial
+        return Front([Member.of(t) for t in chosen.values()], objectives, unpruned)
+
+    def map(self, wrap: Callable[[M], N]) -> Front[N]:
+        """The same front with each member wrapped (to give it further abilities)."""
+        pool = {id(m): wrap(m) for m in (*self.pool, *self.members)}
+        return Front([pool[id(m)] for m in self.members], self.objectives, self.unpruned, [pool[id(m)] for m in self.pool])
+
+    def __iter__(self) -> Iterator[M]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, index: int) -> M:
+        return self.members[index]
+
+    def best(self, under: Mapping[str, str | float | Bound] | None = None) -> M:
+        """The member with the best first objective among those that are at most at each bound.
+
+        Bounds are absolute, or with a percent sign relative to the unpruned network: `best(under={"body_parameters": "50%"})`.
+        Raises BoundError, naming the nearest there is, where nothing meets them, and UnknownNameError for an unknown quantity.
+        """
+        bounds = {name: Bound.parse(bound) for name, bound in (under or {}).items()}
+        aims = {o.name for o in self.objectives}
+        candidates = self.members if set(bounds) <= aims else self.pool
+        if not self.pool:
+            raise BoundError("the study has no complete trial yet, so there is nothing to choose from.")
+        known = aims.union(*(m.values for m in self.pool))
+        for name in bounds:
+            if name not in known:
+                raise UnknownNameError("quantity", name, known)
+        limits = {name: bound.resolve(self.unpruned.get(name)) for name, bound in bounds.items()}
+        candidates = tuple(m for m in candidates if all(name in m.values for name in limits))
+        meeting = [m for m in candidates if all(m.values[name] <= limit for name, limit in limits.items())]
+        if not meeting:
+            raise BoundError(self._unmet(candidates, bounds, limits))
+        order = np.lexsort(self._points(meeting).T[::-1])  # ties in the first objective go to the better second one, and so on
+        return meeting[int(order[0])]
+
+    def _unmet(self, candidates: Sequence[M], bounds: Mapping[str, Bound], limits: Mapping[str, float]) -> str:
+        def excess(member: M) -> float:
+            return sum(
+                max(0.0, member.values[n] - limit) / (abs(self.unpruned.get(n, limit)) or 1.0) for n, limit in limits.items()
+            )
+
+        if not candidates:
+            return f"no complete trial has a value for each of `{'`, `'.join(limits)}`."
+        nearest = min(candidates, key=excess)
+        asked = " and ".join(f"`{name}` ≤ {bound}" for name, bound in bounds.items())
+        there = ", ".join(f"{name} {nearest.values[name]:g}{self._percent(name, nearest.values[name])}" for name in limits)
+        return f"nothing found has {asked}. The nearest has {there}: {nearest.architecture}."
+
+    def _percent(self, name: str, value: float) -> str:
+        whole = self.unpruned.get(name)
+        return f" ({100 * value / whole:.3g}%)" if whole else ""
+
+    def reference(self) -> dict[str, float]:
+        """The default reference: per objective the worst of all candidates and the unpruned, plus a tenth of the range.
+
+        It moves as trials come in: give one of your own to compare studies.
+        """
+        worst: dict[str, float] = {}
+        for objective in self.objectives:
+            seen = [objective.sign * m.values[objective.name] for m in self.pool]
+            if objective.name in self.unpruned:
+                seen.append(objective.sign * self.unpruned[objective.name])
+            low, high = (min(seen), max(seen)) if seen else (0.0, 0.0)
+            worst[objective.name] = objective.sign * (high + (0.1 * (high - low) or 1.0))
+        return worst
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """The volume that the front dominates, up to the reference point (by default `reference()`)."""
+        corner = self.reference() if reference is None else reference
+        missing = [o.name for o in self.objectives if o.name not in corner]
+        if missing:
+            raise ConfigurationError([f"the reference point has no value for `{name}`." for name in missing])
+        return hypervolume(self._points(self.members), matrix([corner], self.objectives)[0])
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row per member: trial number, architecture, all values, and each cost as a share of the unpruned network's."""
+        rows = []
+        for member in self.members:
+            row: dict[str, Any] = {"trial": None if member.trial is None else member.trial.number}
+            row |= {"architecture": str(member.architecture), "key": member.architecture.key, **member.values}
+            for name, value in member.values.items():
+                if name != self.objectives[0].name and self.unpruned.get(name):
+                    row[f"{name}_share"] = value / self.unpruned[name]
+            rows.append(row)
+        return rows
+
+    def _points(self, members: Sequence[M]) -> np.ndarray:
+        return matrix([m.values for m in members], self.objectives)
+
+
+def _frontier(points: np.ndarray, several: bool) -> list[int]:
+    """The indices of the non-dominated points (n, m), one of each set of equal ones, in the front's order."""
+    first: dict[bytes, int] = {}
+    for index in np.flatnonzero(non_dominated(points)):
+        first.setdefault((points[index] + 0.0).tobytes(), int(index))  # + 0.0: −0 and 0 are the same point
+    lead = 1 if several else 0
+    return sorted(first.values(), key=lambda i: (points[i, lead], *points[i]))
