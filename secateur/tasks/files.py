@@ -194,7 +194,7 @@ def _read_parquet(path: Path, rows: int | None) -> pd.DataFrame:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtraError("pyarrow", "hub") from None
+        raise MissingExtraError("pyarrow", "parquet") from None
     try:
         if rows is None:
             table: pd.DataFrame = pyarrow.parquet.read_table(path).to_pandas()

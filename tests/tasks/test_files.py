@@ -48,7 +48,7 @@ def test_parquet(tmp_path: Path):
 
 def test_parquet_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="pyarrow"):
+    with pytest.raises(MissingExtraError, match=r"secateur\[parquet\]"):
         read_table(write(tmp_path / "data.parquet", "PAR1"))
 
 
