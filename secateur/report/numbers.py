@@ -1,0 +1,64 @@
+"""Numbers as people read them: 1.23 M, 45.3 %, 12.3 ms. A missing number is a dash."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+#: Between a number and its unit: a space at which no line breaks.
+SPACE = "\N{NO-BREAK SPACE}"
+MISSING = "–"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number in plain notation with that many significant digits: 1.20, 45.3, 123."""
+    if value == 0:
+        return "0"
+    value = float(f"{value:.{digits - 1}e}")  # 9.996 is 10.0, not 10.00
+    return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def _scaled(value: float, unit: str, steps: tuple[tuple[float, str], ...]) -> str:
+    for factor, prefix in steps:
+        # 999.6 in a smaller step would be shown as 1000: it belongs to the larger one.
+        if abs(value) >= factor * 0.9995:
+            return f"{significant(value / factor)}{SPACE}{prefix}{unit}"
+    return f"{value:g}{SPACE}{unit}".rstrip(SPACE)
+
+
+def count(value: float) -> str:
+    """1234567 → 1.23 M. Below 1,000 as it is."""
+    return _scaled(value, "", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))).rstrip(SPACE)
+
+
+def size(value: float) -> str:
+    """Bytes: 1234567 → 1.23 MB (powers of 1,000)."""
+    return _scaled(value, "B", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")))
+
+
+def seconds(value: float) -> str:
+    """0.0123 → 12.3 ms; 83 → 1 min 23 s; 3725 → 1 h 2 min."""
+    if value >= 3599.5:
+        minutes = round(value / 60)
+        return f"{minutes // 60}{SPACE}h {minutes % 60}{SPACE}min"
+    if value >= 59.95:
+        whole = round(value)
+        return f"{whole // 60}{SPACE}min {whole % 60}{SPACE}s"
+    if value == 0:
+        return f"0{SPACE}s"
+    return _scaled(value, "s", ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (0.0, "")))
+
+
+def show(value: Any, kind: str) -> str:
+    """`value` by its kind: text, integer, score, count, bytes, seconds or share (1 = 100 %)."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return MISSING
+    if kind == "text":
+        return str(value)
+    if kind == "integer":
+        return f"{int(value):,}"
+    if kind == "score":
+        return f"{value:.4f}"
+    if kind == "share":
+        return f"{value * 100:.1f}{SPACE}%"
+    return {"count": count, "bytes": size, "seconds": seconds}[kind](value)
