@@ -5,6 +5,7 @@ A bound is absolute (`latency<=0.02`) or relative to the unpruned network (`para
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,13 +37,14 @@ class Bound:
         """`"50%"` is relative, `0.5`, `"2e6"`, `"3M"` and `"20ms"` are absolute."""
         if isinstance(text, Bound):
             return text
-        if isinstance(text, int | float):
-            return cls(float(text))
+        text = str(text)
         match = re.fullmatch(r"\s*([-+0-9._eE]+)\s*(%|ms|us|µs|s|[kKMGT]i?B?|B)?\s*", text)
         try:
             if match is None:
                 raise ValueError(text)
             number = float(match[1])
+            if not math.isfinite(number):
+                raise ValueError(text)
         except ValueError:
             raise ConfigurationError(
                 f"`{text}` is no bound: give a number (2000000, 2M, 20ms) or a percentage of the unpruned network (50%)."
@@ -86,7 +88,7 @@ class Objective:
         """`error`, `latency<=20ms`, `parameters<=50%`, `parameters>=10%`."""
         if isinstance(text, Objective):
             return text
-        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:(<=|>=|<|>)\s*(\S+))?\s*", text)
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:(<=|>=|<|>)\s*([^\s<>=]+))?\s*", text)
         if match is None:
             raise ConfigurationError(f"`{text}` is no objective: write a name, or a name and a bound (latency<=20ms).")
         name, sign, bound = match.groups()

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def quantile_normalise(points: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
-    """Each column of `points` (n, m) as its position in [0, 1] among the values of `among` (k, m), default the points themselves.
+    """Each column of `points` (n, m) as its position in [0, 1] among the values of `among` (k, m), default the points.
 
     The smallest value maps to 0, the largest to 1, ties to the middle of their positions.
     """

@@ -71,3 +71,16 @@ class Space(ABC):
     @abstractmethod
     def size(self) -> int:
         """How many points there are. Points that are the same network (equal keys) count each."""
+
+    def every(self) -> Iterator[Architecture]:
+        """Every point, in a fixed order. For spaces whose `size` is small."""
+        first = self.smallest()
+        found = {first}
+        waiting = [first]
+        while waiting:
+            architecture = waiting.pop()
+            yield architecture
+            for neighbour in self.neighbours(architecture):
+                if neighbour not in found:
+                    found.add(neighbour)
+                    waiting.append(neighbour)

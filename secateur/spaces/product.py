@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -43,11 +44,21 @@ class ProductSpace(Space):
         offset = values - self._low
         return bool(np.all((offset >= 0) & (offset % self._step == 0) & (offset // self._step < self._count)))
 
+    def indices(self, architecture: Architecture) -> np.ndarray:
+        """The position (d,) of each dimension's value in its range, from 0."""
+        return np.asarray((self.values(architecture) - self._low) // self._step)
+
+    def from_indices(self, indices: np.ndarray) -> Architecture:
+        """The architecture of positions (d,) in the ranges."""
+        return self.from_values(self._low + self._step * np.asarray(indices, dtype=np.int64))
+
     def contains(self, architecture: Architecture) -> bool:
         if architecture.space != self.name:
             return False
         try:
-            return self.contains_values(self.values(architecture))
+            values = self.values(architecture)
+            # The last comparison: another spelling of the same choices, or a key that is not theirs, is no point of the space.
+            return self.contains_values(values) and self.from_values(values) == architecture
         except (KeyError, TypeError, ValueError, ConfigurationError):
             return False
 
@@ -96,7 +107,7 @@ class ProductSpace(Space):
         return self._encoded(np.stack([self.values(a) for a in architectures]))
 
     def _encoded(self, values: np.ndarray) -> np.ndarray:
-        return (values - self._low) / np.maximum(self._step * (self._count - 1), 1)
+        return np.asarray((values - self._low) / np.maximum(self._step * (self._count - 1), 1))
 
     @property
     def dimensions(self) -> int:
@@ -104,3 +115,7 @@ class ProductSpace(Space):
 
     def size(self) -> int:
         return math.prod(len(d) for d in self.domains)
+
+    def every(self) -> Iterator[Architecture]:
+        for values in itertools.product(*(range(d.low, d.high + 1, d.step) for d in self.domains)):
+            yield self.from_values(np.array(values, dtype=np.int64))

@@ -74,6 +74,15 @@ class BinarySpace(PruningSpace):
         return out
 
 
+def whole_numbers(choices: Mapping[str, Any], *names: str) -> np.ndarray:
+    """The named choices as rows of whole numbers; a fraction is refused, not cut off."""
+    values = np.array([choices[name] for name in names])
+    if values.dtype.kind not in "iu":
+        listed = "`, `".join(names)
+        raise ValueError(f"`{listed}` must be whole numbers")
+    return values.astype(np.int64)
+
+
 def refuse_bounds(space: str, **limits: Limit) -> None:
     """Spaces of bits take no ranges."""
     given = [name for name, limit in limits.items() if limit is not None]

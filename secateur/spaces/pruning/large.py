@@ -39,4 +39,7 @@ class Large(BinarySpace):
         bits = self.shape.layers * (self.shape.heads + self.shape.units)
         if len(packed) != -(-bits // 8):
             raise ValueError(f"{bits} bits were expected, got {8 * len(packed)}")
-        return np.unpackbits(packed, count=bits).astype(np.int64)
+        unpacked = np.unpackbits(packed).astype(np.int64)
+        if np.any(unpacked[bits:]):
+            raise ValueError("bits to spare at the end must be 0")
+        return unpacked[:bits]

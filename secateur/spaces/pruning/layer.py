@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur.spaces.pruning.base import BinarySpace, Limit, refuse_bounds
+from secateur.spaces.pruning.base import BinarySpace, Limit, refuse_bounds, whole_numbers
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan, Shape
 
 
@@ -29,7 +29,7 @@ class Layer(BinarySpace):
         return {"layers": values.tolist()}
 
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
-        return np.array(choices["layers"], dtype=np.int64)
+        return whole_numbers(choices, "layers").reshape(-1)
 
 
 class Sublayer(BinarySpace):
@@ -55,4 +55,4 @@ class Sublayer(BinarySpace):
         return {"attention": pairs[:, 0].tolist(), "feed_forward": pairs[:, 1].tolist()}
 
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
-        return np.stack([np.array(choices["attention"]), np.array(choices["feed_forward"])], axis=1).astype(np.int64).reshape(-1)
+        return whole_numbers(choices, "attention", "feed_forward").T.reshape(-1)

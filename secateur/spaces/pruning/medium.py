@@ -9,7 +9,7 @@ import numpy as np
 
 from secateur.errors import ConfigurationError
 from secateur.spaces.domains import Range
-from secateur.spaces.pruning.base import Limit, PruningSpace
+from secateur.spaces.pruning.base import Limit, PruningSpace, whole_numbers
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan, Shape
 
 
@@ -20,7 +20,9 @@ class Medium(PruningSpace):
 
     def __init__(self, shape: Shape, heads: Limit = None, units: Limit = None, layers: Limit = None) -> None:
         if layers is not None:
-            raise ConfigurationError("the space `medium` takes no range for `layers`: a layer with no heads and no units is gone.")
+            raise ConfigurationError(
+                "the space `medium` takes no range for `layers`: a layer with no heads and no units is gone."
+            )
         per_layer = [
             Range.parse(heads or "..", "heads", shape.heads),
             Range.parse(units or "..", "units", shape.units),
@@ -36,4 +38,4 @@ class Medium(PruningSpace):
         return {"heads": pairs[:, 0].tolist(), "units": pairs[:, 1].tolist()}
 
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
-        return np.stack([np.array(choices["heads"]), np.array(choices["units"])], axis=1).astype(np.int64).reshape(-1)
+        return whole_numbers(choices, "heads", "units").T.reshape(-1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class Plan:
     def of(cls, layers: Sequence[LayerPlan]) -> Plan:
         """The canonical plan: empty layers dropped, layers in ascending order."""
         kept = tuple(p for p in layers if p.heads.count or p.units.count)
-        if any(a.index >= b.index for a, b in zip(kept, kept[1:], strict=False)):
+        if any(a.index >= b.index for a, b in pairwise(kept)):
             raise ConfigurationError("a plan's layers must be in ascending order, each at most once.")
         return cls(kept)
 

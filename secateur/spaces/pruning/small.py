@@ -1,4 +1,4 @@
-"""`small`: three numbers for the whole network. The first heads and units of the first layers (Klein et al. 2024, algorithm 3)."""
+"""`small`: three numbers for the whole network. First heads and units of the first layers (Klein et al. 2024, algorithm 3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.spaces.domains import Range
-from secateur.spaces.pruning.base import Limit, PruningSpace
+from secateur.spaces.pruning.base import Limit, PruningSpace, whole_numbers
 from secateur.spaces.pruning.plan import Plan, Shape
 
 
@@ -36,10 +36,10 @@ class Small(PruningSpace):
         return dict(zip(("heads", "units", "layers"), (int(v) for v in values), strict=True))
 
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
-        return np.array([choices["heads"], choices["units"], choices["layers"]], dtype=np.int64)
+        return whole_numbers(choices, "heads", "units", "layers")
 
     def depths(self, architecture: Architecture) -> list[Architecture]:
-        """The architectures of equal heads and units at every smaller depth of the space: what one forward pass yields for free."""
+        """The architectures of equal heads and units at every smaller depth of the space: free with one forward pass."""
         heads, units, layers = self.values(architecture)
-        shallower = [d for d in range(self.domains[2].low, int(layers), self.domains[2].step)]
+        shallower = list(range(self.domains[2].low, int(layers), self.domains[2].step))
         return [self.from_values(np.array([heads, units, d])) for d in shallower]

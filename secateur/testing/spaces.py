@@ -1,0 +1,133 @@
+"""The contract of every Space, as a test class: subclass it and give `space` as a fixture.
+
+    @pytest.fixture(params=[Small(SHAPE), Small(SHAPE, heads="1..2")], ids=str)
+    def space(request):
+        return request.param
+
+    class TestContract(SpaceContract):
+        pass
+
+Spaces given should be small enough to enumerate (a few thousand points).
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.rng import generator
+from secateur.spaces.base import Space
+from secateur.spaces.pruning import Plan, PruningSpace
+
+DRAWS = 50
+
+
+def _differing(space: Space, a: Architecture, b: Architecture) -> int:
+    """In how many dimensions two architectures differ."""
+    return int(np.sum(space.encode(a) != space.encode(b)))
+
+
+class SpaceContract:
+    """What searchers rely on, whatever the space."""
+
+    def test_samples_lie_inside_and_follow_the_seed(self, space: Space) -> None:
+        draws = [[space.sample(generator(s, i)) for i in range(DRAWS)] for s in (0, 0, 1)]
+        assert all(space.contains(a) for a in draws[0])
+        assert draws[0] == draws[1]
+        assert space.size() == 1 or draws[0] != draws[2]
+
+    def test_sampling_many_is_repeatable(self, space: Space) -> None:
+        many = space.sample_many(DRAWS, generator(0))
+        assert len(many) == DRAWS
+        assert all(space.contains(a) for a in many)
+        assert many == space.sample_many(DRAWS, generator(0))
+        assert space.sample_many(0, generator(0)) == []
+
+    def test_every_point_is_listed_once(self, space: Space) -> None:
+        points = list(space.every())
+        assert len(points) == space.size() == len(set(points))
+        assert all(space.contains(a) for a in points)
+        assert set(points) == set(Space.every(space)), "the neighbours of neighbours are not the whole space"
+
+    def test_mutation_changes_exactly_one_dimension(self, space: Space) -> None:
+        rng = generator(1)
+        for a in space.sample_many(DRAWS, rng):
+            before = a.to_json()
+            b = space.mutate(a, rng)
+            assert space.contains(b)
+            assert _differing(space, a, b) == (1 if space.size() > 1 else 0)
+            assert a.to_json() == before, "the parent was changed"
+
+    def test_mutation_reaches_every_neighbour(self, space: Space) -> None:
+        a = space.largest()
+        neighbours = set(space.neighbours(a))
+        rng = generator(2)
+        if neighbours:
+            assert {space.mutate(a, rng) for _ in range(60 * len(neighbours))} == neighbours
+
+    def test_children_take_each_dimension_from_a_parent(self, space: Space) -> None:
+        rng = generator(3)
+        for a, b in zip(space.sample_many(DRAWS, rng), space.sample_many(DRAWS, rng), strict=True):
+            child = space.crossover(a, b, rng)
+            x, y, z = (space.encode(c) for c in (a, b, child))
+            assert space.contains(child)
+            assert np.all((z == x) | (z == y))
+
+    def test_neighbours_differ_in_one_dimension_each_once(self, space: Space) -> None:
+        a = space.sample(generator(4))
+        neighbours = list(space.neighbours(a))
+        assert len(set(neighbours)) == len(neighbours)
+        assert set(neighbours) == {b for b in space.every() if _differing(space, a, b) == 1}
+
+    def test_smallest_and_largest_are_the_corners(self, space: Space) -> None:
+        every = space.encode_many(list(space.every()))
+        assert np.array_equal(space.encode(space.smallest()), every.min(axis=0))
+        assert np.array_equal(space.encode(space.largest()), every.max(axis=0))
+
+    def test_encodings_lie_in_the_unit_cube_and_tell_points_apart(self, space: Space) -> None:
+        every = list(space.every())
+        encoded = space.encode_many(every)
+        assert encoded.shape == (len(every), space.dimensions)
+        assert encoded.dtype == np.float64
+        assert encoded.min() >= 0
+        assert encoded.max() <= 1
+        assert len(np.unique(encoded, axis=0)) == len(every)
+        assert np.array_equal(encoded, np.stack([space.encode(a) for a in every]))
+        assert space.encode_many([]).shape == (0, space.dimensions)
+
+    def test_json_round_trip(self, space: Space) -> None:
+        for a in space.sample_many(DRAWS, generator(5)):
+            b = Architecture.from_json(a.to_json())
+            assert a == b
+            assert hash(a) == hash(b)
+            assert space.contains(b)
+            assert space.make(json.loads(a.to_json())["choices"]) == a
+
+    def test_another_space_holds_none_of_it(self, space: Space) -> None:
+        a = space.largest()
+        assert not space.contains(Architecture("elsewhere", a.choices, a.key))
+        assert not space.contains(Architecture(space.name, (), a.key))
+
+
+class PruningSpaceContract(SpaceContract):
+    """What the supernet relies on as well."""
+
+    def test_equal_keys_are_equal_plans(self, space: PruningSpace) -> None:
+        plans: dict[str, Plan] = {}
+        for a in space.every():
+            plan = space.plan(a)
+            plan.check(space.shape)
+            assert plan.key == a.key
+            assert plans.setdefault(a.key, plan) == plan
+        assert len(set(plans.values())) == len(plans)
+
+    def test_plans_survive_json(self, space: PruningSpace) -> None:
+        for a in space.sample_many(DRAWS, generator(6)):
+            plan = space.plan(a)
+            assert type(plan).from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
+
+    def test_indices_round_trip(self, space: PruningSpace) -> None:
+        for a in space.sample_many(DRAWS, generator(7)):
+            assert space.from_indices(space.indices(a)) == a

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secateur.errors import ConfigurationError, UnknownNameError
+from secateur.objectives import Bound, Objective, matrix
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "relative"),
+    [
+        ("50%", 0.5, True),
+        (" 12.5 % ", 0.125, True),
+        ("2e6", 2e6, False),
+        ("3M", 3e6, False),
+        ("3k", 3e3, False),
+        ("1.5G", 1.5e9, False),
+        ("2MiB", 2 * 1024**2, False),
+        ("2MB", 2e6, False),
+        ("7B", 7.0, False),
+        ("20ms", 0.02, False),
+        ("5us", 5e-6, False),
+        ("5µs", 5e-6, False),
+        ("2s", 2.0, False),
+        ("-1", -1.0, False),
+        (0.5, 0.5, False),
+        (7, 7.0, False),
+        (np.float64(0.25), 0.25, False),
+    ],
+)
+def test_bounds(text: str | float, value: float, relative: bool) -> None:
+    bound = Bound.parse(text)
+    assert bound.value == pytest.approx(value)
+    assert bound.relative is relative
+    assert Bound.parse(bound) is bound
+
+
+@pytest.mark.parametrize("text", ["", "fifty", "5 apples", "1..2", "e", "%", "1.2.3", "nan", "inf", "1e999"])
+def test_what_is_no_bound(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no bound: give a number"):
+        Bound.parse(text)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), True])
+def test_a_bound_is_a_finite_number(number: float) -> None:
+    with pytest.raises(ConfigurationError, match="is no bound"):
+        Bound.parse(number)
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1e12), st.booleans())
+def test_text_of_a_bound_is_read_back(value: float, relative: bool) -> None:
+    assert Bound.parse(str(Bound(value, relative))).value == pytest.approx(value, rel=1e-4)
+    assert Bound.parse(str(Bound(value, relative))).relative is relative
+
+
+def test_relative_bounds_need_the_unpruned_value() -> None:
+    assert Bound.parse("50%").resolve(200) == 100
+    assert Bound.parse("50").resolve(None) == 50
+    with pytest.raises(ConfigurationError, match="a bound of 50% is relative to the unpruned network"):
+        Bound.parse("50%").resolve(None)
+
+
+def test_objectives() -> None:
+    assert Objective.parse("error") == Objective("error")
+    assert Objective.parse("latency<=20ms") == Objective("latency", upper=Bound(0.02))
+    assert Objective.parse(" parameters >= 10% ") == Objective("parameters", lower=Bound(0.1, relative=True))
+    given_one = Objective("score", "max")
+    assert Objective.parse(given_one) is given_one
+    for text in ("error", "latency<=0.02", "parameters>=10%"):
+        assert str(Objective.parse(text)) == text
+
+
+def test_bad_objectives() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown objective `latencyy`\. Did you mean `latency`\?"):
+        Objective.parse("latencyy")
+    with pytest.raises(ConfigurationError, match="is no objective"):
+        Objective.parse("latency<=")
+    with pytest.raises(ConfigurationError, match="is no bound"):
+        Objective.parse("latency<=soon")
+    with pytest.raises(ConfigurationError, match="`direction` of `error` must be min or max, got `up`"):
+        Objective("error", "up")
+
+
+def test_bounds_are_inclusive_and_say_what_broke_them() -> None:
+    unpruned = {"parameters": 100.0}
+    half = Objective.parse("parameters<=50%")
+    assert half.violated({"parameters": 50.0}, unpruned) is None
+    assert half.violated({"parameters": 51.0}, unpruned) == "parameters 51 > 50"
+    assert half.violated({"error": 0.1}, unpruned) is None
+    least = Objective.parse("parameters>=10%")
+    assert least.violated({"parameters": 10.0}, unpruned) is None
+    assert least.violated({"parameters": 9.0}, unpruned) == "parameters 9 < 10"
+
+
+def test_matrix_minimises_every_column() -> None:
+    values = [{"a": 1.0, "b": 2.0, "c": 9.0}, {"b": 4.0, "a": 3.0}]
+    points = matrix(values, [Objective("b", "max"), Objective("a")])
+    assert points.tolist() == [[-2.0, 1.0], [-4.0, 3.0]]
+    assert matrix([], [Objective("a"), Objective("b")]).shape == (0, 2)
+    assert points.dtype == np.float64
