@@ -24,11 +24,14 @@ def anatomy_of(config: Any) -> Anatomy:
     family = config.model_type
     if family.startswith("secateur_"):
         raise ModelError(
-            f"this model was pruned by Secateur already (`{family}`), and its layers differ in size. Prune the original again instead."
+            f"this model was pruned by Secateur already (`{family}`), and its layers differ in size. "
+            "Prune the original again instead."
         )
     if family not in ANATOMIES:
         known = ", ".join(sorted(ANATOMIES))
-        raise ModelError(f"unknown model family `{family}`. Known: {known}. docs/how-to/own-model-family.md says how to add one.")
+        raise ModelError(
+            f"unknown model family `{family}`. Known: {known}. docs/how-to/own-model-family.md says how to add one."
+        )
     return ANATOMIES[family]
 
 

@@ -45,7 +45,7 @@ def count_layer(layer: nn.Module, anatomy: Anatomy, shape: Shape) -> LayerCounts
     shrinking: set[int] = set()
     for cut in anatomy.cuts:
         module = layer.get_submodule(cut.module)
-        macs[cut.by] += module.weight.numel()  # type: ignore[union-attr, operator]
+        macs[cut.by] += module.weight.numel()  # type: ignore[operator]
         for _, tensor, _ in cut_tensors(module, cut):
             shrinking.add(id(tensor))
             whole[cut.by] += tensor.numel() * tensor.requires_grad
@@ -68,7 +68,7 @@ def count_layer(layer: nn.Module, anatomy: Anatomy, shape: Shape) -> LayerCounts
         per_unit=whole["units"] // full["units"],
         macs_per_head=macs["heads"] // full["heads"],
         macs_per_unit=macs["units"] // full["units"],
-        attention_width=int(output.weight.shape[weight_dim(output, "in")]) // full["heads"],  # type: ignore[union-attr, index]
+        attention_width=int(output.weight.shape[weight_dim(output, "in")]) // full["heads"],  # type: ignore[index]
     )
 
 

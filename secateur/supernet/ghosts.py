@@ -6,8 +6,9 @@ even when backward runs after the shared layers are back in place.
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -19,17 +20,36 @@ from secateur.errors import SecateurError
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan, Shape
 
 
+class _Gather(torch.autograd.Function):
+    """`index_select` that keeps its index when a backward pass frees the graph: one ghost may serve several passes."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
+        ctx.shape, ctx.dim, ctx.index = tensor.shape, dim, index
+        return tensor.index_select(dim, index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        (gradient,) = gradients
+        return gradient.new_zeros(ctx.shape).index_copy_(ctx.dim, ctx.index, gradient), None, None
+
+
 def kept_part(tensor: torch.Tensor, dim: int, kept: Kept, full: int, blocks: int = 1) -> torch.Tensor:
-    """The part of `tensor` that stays when `kept` of `full` heads or units do along `dim`: a view where one exists, else a gather."""
+    """The part of `tensor` that stays when `kept` of `full` heads or units do along `dim`.
+
+    A view where one exists, else a gather: a copy of the weights as they are now, whose gradients reach them.
+    """
     if kept.count == full:
         return tensor
     if kept.is_prefix:
         wide = tensor.shape[dim] // blocks * kept.count // full
         if blocks == 1:
             return tensor.narrow(dim, 0, wide)
-        return tensor.unflatten(dim, (blocks, -1)).narrow(dim + 1, 0, wide).flatten(dim, dim + 1)
+        first: torch.Tensor = tensor.unflatten(dim, (blocks, -1)).narrow(dim + 1, 0, wide)
+        return first.flatten(dim, dim + 1)
     index = torch.from_numpy(kept.indices()).to(tensor.device)
-    return tensor.unflatten(dim, (blocks, full, -1)).index_select(dim + 1, index).flatten(dim, dim + 2)
+    parts: torch.Tensor = _Gather.apply(tensor.unflatten(dim, (blocks, full, -1)), dim + 1, index)  # type: ignore[no-untyped-call]
+    return parts.flatten(dim, dim + 2)
 
 
 def weight_dim(module: nn.Module, side: str) -> int:
@@ -49,8 +69,9 @@ def _shallow(module: nn.Module) -> nn.Module:
     clone.__dict__ = dict(module.__dict__)
     for name in ("_parameters", "_buffers", "_modules"):
         clone.__dict__[name] = dict(module.__dict__[name])
-    for name in ("_forward_hooks", "_forward_pre_hooks"):  # a hook set on a ghost must not stay on the shared layer
-        clone.__dict__[name] = OrderedDict(module.__dict__[name])
+    for name, value in module.__dict__.items():  # a hook set on a ghost must not stay on the shared layer
+        if isinstance(value, OrderedDict) and "_hooks" in name:
+            clone.__dict__[name] = OrderedDict(value)
     return clone
 
 
@@ -80,15 +101,15 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
             for path, stand_in in replaced:
                 parent, _, name = path.rpartition(".")
                 holder = _cloned(ghost, parent) if parent else ghost
-                holder._modules[name] = STAND_INS[stand_in]()
+                holder._modules[name] = STAND_INS[stand_in]().train(layer.training)
     for cut in anatomy.cuts:
-        if 0 < kept[cut.by].count:
-            module = _cloned(ghost, cut.module)
+        if kept[cut.by].count:
+            module: Any = _cloned(ghost, cut.module)
             for name, tensor, dim in list(cut_tensors(module, cut)):
-                module._parameters[name] = kept_part(tensor, dim, kept[cut.by], full[cut.by], cut.blocks)  # type: ignore[assignment]
+                module._parameters[name] = kept_part(tensor, dim, kept[cut.by], full[cut.by], cut.blocks)
             size = _SIZES.get((type(module).__name__, cut.side))
             if size:
-                module.__dict__[size] = module.weight.shape[weight_dim(module, cut.side)]  # type: ignore[union-attr]
+                module.__dict__[size] = module.weight.shape[weight_dim(module, cut.side)]
     for path, name, by in anatomy.scaled:
         if kept[by].count:
             module = _cloned(ghost, path)
@@ -100,9 +121,10 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
     return ghost
 
 
-def ghost_layers(layers: Sequence[nn.Module], plan: Plan, anatomy: Anatomy, shape: Shape) -> list[nn.Module]:
+def ghost_layers(layers: nn.ModuleList, plan: Plan, anatomy: Anatomy, shape: Shape) -> list[nn.Module]:
     """The ghosts of a plan's layers, their attention numbered for the cache."""
-    ghosts = [ghost_layer(layers[p.index], p, anatomy, shape) for p in plan.layers]
+    with torch.enable_grad():  # the views know what is trained, whoever enters; a no_grad around the forward still holds there
+        ghosts = [ghost_layer(layers[p.index], p, anatomy, shape) for p in plan.layers]
     number_attention(ghosts)
     return ghosts
 
@@ -114,29 +136,88 @@ def materialise(ghosts: Sequence[nn.Module]) -> None:
             for name, tensor in module._parameters.items():
                 if tensor is not None and not isinstance(tensor, nn.Parameter):
                     trained = tensor.requires_grad
-                    module._parameters[name] = nn.Parameter(tensor.detach().clone(memory_format=torch.contiguous_format), trained)
+                    module._parameters[name] = nn.Parameter(
+                        tensor.detach().clone(memory_format=torch.contiguous_format), trained
+                    )
             module.__dict__.pop("_ghost", None)
 
 
 def _refuse(what: str) -> NoReturn:
     raise SecateurError(
-        f"{what} inside `select` would see the sub-network's borrowed weights. Leave the context first, or use `extract` for a copy."
+        f"{what} inside `select` would see the sub-network's borrowed weights. "
+        "Leave the context first, or use `extract` for a copy."
     )
+
+
+class _NoParameters(dict[str, Any]):
+    """What a GhostStack shows to whoever lists the model's parameters."""
+
+    def items(self) -> NoReturn:
+        _refuse("counting or listing parameters")
 
 
 class GhostStack(nn.ModuleList):
     """The list of ghosts while a sub-network is selected. Only forward and backward are allowed meanwhile."""
 
+    def __init__(self, ghosts: Sequence[nn.Module]) -> None:
+        super().__init__(ghosts)
+        self.__dict__["_parameters"] = _NoParameters()
+
+    def named_modules(
+        self, memo: set[nn.Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, nn.Module]]:
+        """The stack alone: DistributedDataParallel lists buffers in every pass, and they must be the same for every plan."""
+        yield prefix, self
+
     def train(self, mode: bool = True) -> GhostStack:
         _refuse("switching between train and eval mode")
-
-    def named_modules(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Module]]:
-        _refuse("counting, listing or moving parameters")
 
     def _apply(self, *args: Any, **kwargs: Any) -> GhostStack:
         _refuse("moving or casting the model")
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         _refuse("saving")
 
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        _refuse("loading weights")
 
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        _refuse("copying or pickling the model")
+
+
+def _refusal(what: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        _refuse(what)
+
+    return refuse
+
+
+#: The same on the model and its base model themselves: a call that reaches the ghosts has changed what lies before them.
+REFUSALS: Mapping[str, Callable[..., NoReturn] | None] = {
+    "train": _refusal("switching between train and eval mode"),
+    "_apply": _refusal("moving or casting the model"),
+    "state_dict": _refusal("saving"),
+    "save_pretrained": _refusal("saving"),
+    "_load_from_state_dict": _refusal("loading weights"),
+    "gradient_checkpointing_enable": _refusal("switching gradient checkpointing"),
+    "gradient_checkpointing_disable": _refusal("switching gradient checkpointing"),
+}
+NO_REFUSALS: Mapping[str, Callable[..., NoReturn] | None] = dict.fromkeys(REFUSALS)
+
+
+@contextlib.contextmanager
+def instance_attributes(module: nn.Module, values: Mapping[str, Any]) -> Iterator[None]:
+    """Within the context these attributes of this one module have these values; None: as its class says."""
+    before = {name: module.__dict__.get(name) for name in values}
+
+    def put_all(attributes: Mapping[str, Any]) -> None:
+        for name, value in attributes.items():
+            module.__dict__.pop(name, None)
+            if value is not None:
+                module.__dict__[name] = value
+
+    put_all(values)
+    try:
+        yield
+    finally:
+        put_all(before)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from secateur.errors import EvaluationFailure
+from secateur.errors import ConfigurationError, DataError, EvaluationFailure
+from secateur.spaces.pruning.plan import Shape
 from secateur.supernet.ghosts import cut_tensors, weight_dim
 from secateur.supernet.supernet import Supernet
 
@@ -30,7 +31,13 @@ class Importance:
         return Order(np.argsort(-self.heads, axis=1, kind="stable"), np.argsort(-self.units, axis=1, kind="stable"))
 
     def as_arrays(self) -> dict[str, np.ndarray]:
+        """What is saved with a run."""
         return {"importance.heads": self.heads, "importance.units": self.units}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Importance:
+        """From what `as_arrays` gave."""
+        return cls(arrays["importance.heads"], arrays["importance.units"])
 
 
 @dataclass(frozen=True)
@@ -41,38 +48,74 @@ class Order:
     units: np.ndarray
 
     def as_arrays(self) -> dict[str, np.ndarray]:
+        """What is saved with a run."""
         return {"order.heads": self.heads, "order.units": self.units}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Order:
+        """From what `as_arrays` gave."""
+        return cls(arrays["order.heads"], arrays["order.units"])
+
+    def check(self, shape: Shape) -> None:
+        """Raise ConfigurationError unless this permutes the heads and units of each layer of a network of this shape."""
+        for name, table, count in (("heads", self.heads, shape.heads), ("units", self.units, shape.units)):
+            expected = np.broadcast_to(np.arange(count), (shape.layers, count))
+            if table.shape != expected.shape or not np.array_equal(np.sort(table, axis=1), expected):
+                raise ConfigurationError(
+                    f"the order of `{name}` must be a permutation of 0…{count - 1} for each of {shape.layers} layers, "
+                    f"got an array of shape {table.shape}. It belongs to another network, or is damaged."
+                )
 
 
 def importance(supernet: Supernet, batches: Iterable[Mapping[str, torch.Tensor]]) -> Importance:
-    """Score every head and unit on batches that hold labels. The model's gradients are left empty, its mode as it was."""
+    """Score every head and unit on batches that hold labels. The model's gradients are left empty, its mode as it was.
+
+    Raises DataError without a batch, EvaluationFailure where the scores are not finite.
+    """
     model = supernet.model
     shape = supernet.shape
     scores = {"heads": np.zeros((shape.layers, shape.heads)), "units": np.zeros((shape.layers, shape.units))}
+    weights = {by: _output_weights(supernet, by) for by in scores}
+    frozen = [weight for row in weights.values() for weight, _ in row if not weight.requires_grad]
     training = model.training
+    seen = 0
     model.eval()
     model.zero_grad(set_to_none=True)
     try:
+        for weight in frozen:
+            weight.requires_grad_(True)
         for batch in batches:
-            model(**batch).loss.backward()
+            with torch.enable_grad():
+                model(**batch).loss.backward()
             for by, table in scores.items():
-                cut = supernet.anatomy.output(by)
-                for row, layer in zip(table, supernet.layers, strict=True):
-                    module: Any = layer.get_submodule(cut.module)
-                    dim = weight_dim(module, "in")
-                    taylor = (module.weight * module.weight.grad).sum(1 - dim)
+                for row, (weight, dim) in zip(table, weights[by], strict=True):
+                    assert weight.grad is not None
+                    taylor = (weight.detach() * weight.grad).sum(1 - dim)
                     row += taylor.view(len(row), -1).sum(1).abs().double().cpu().numpy()
             model.zero_grad(set_to_none=True)
+            seen += 1
     finally:
+        model.zero_grad(set_to_none=True)
+        for weight in frozen:
+            weight.requires_grad_(False)
         model.train(training)
+    if not seen:
+        raise DataError("importance scores need at least one batch, got none.")
     if not all(np.isfinite(t).all() for t in scores.values()):
         raise EvaluationFailure("importance scores are not finite: the loss or its gradients overflow")
     return Importance(scores["heads"], scores["units"])
 
 
+def _output_weights(supernet: Supernet, by: str) -> list[tuple[torch.nn.Parameter, int]]:
+    """Per layer, the weight of the projection back to the model's width, and its dimension of heads or units."""
+    modules: list[Any] = [layer.get_submodule(supernet.anatomy.output(by).module) for layer in supernet.layers]
+    return [(module.weight, weight_dim(module, "in")) for module in modules]
+
+
 @torch.no_grad()
 def reorder(supernet: Supernet, order: Order) -> None:
     """Permute the heads and units of every layer, in place. The network's function does not change."""
+    order.check(supernet.shape)
     for i, layer in enumerate(supernet.layers):
         for cut in supernet.anatomy.cuts:
             places = torch.from_numpy(np.ascontiguousarray(getattr(order, cut.by)[i]))

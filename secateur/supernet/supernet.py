@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,16 +14,19 @@ from secateur.anatomy import anatomy_of
 from secateur.anatomy.carving import put, without_cache
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import counts
-from secateur.supernet.ghosts import GhostStack, ghost_layers, materialise
+from secateur.supernet.ghosts import NO_REFUSALS, REFUSALS, GhostStack, ghost_layers, instance_attributes, materialise
+
+#: Where transformers notes that a model's layers record their hidden states and attentions.
+_RECORDING = "_output_capturing_hooks_installed"
 
 
 class Supernet:
     """Wraps a transformers model. The model stays whole and usable; sub-networks borrow its weights.
 
-        with supernet.select(plan) as model:
-            loss = model(**batch).loss      # costs what the sub-network costs
-        loss.backward()                     # gradients reach the shared weights
-        small = supernet.extract(plan)      # a physically smaller copy
+    with supernet.select(plan) as model:
+        loss = model(**batch).loss      # costs what the sub-network costs
+    loss.backward()                     # gradients reach the shared weights
+    small = supernet.extract(plan)      # a physically smaller copy
     """
 
     def __init__(self, model: Any) -> None:
@@ -31,8 +34,9 @@ class Supernet:
         self.anatomy = anatomy_of(model.config)
         self.shape = self.anatomy.shape(model.config)
         self.base: nn.Module = model.base_model
-        self.layers: nn.ModuleList = self.base.get_submodule(self.anatomy.layers)  # type: ignore[assignment]
+        self.layers: nn.ModuleList = self.base.get_submodule(self.anatomy.layers)
         self._macs_outside: dict[tuple[int, int], int] = {}
+        self._nested = 0
 
     @property
     def whole(self) -> Plan:
@@ -46,16 +50,23 @@ class Supernet:
         Only forward and backward may happen inside; saving, counting, moving and switching modes raise SecateurError.
         """
         plan.check(self.shape)
-        with self._standing_in(plan, GhostStack(ghost_layers(self.layers, plan, self.anatomy, self.shape))):
+        stack = GhostStack(ghost_layers(self.layers, plan, self.anatomy, self.shape))
+        with (
+            self._standing_in(plan, stack),
+            instance_attributes(self.model, REFUSALS),
+            instance_attributes(self.base, REFUSALS),
+        ):
             yield self.model
 
     def extract(self, plan: Plan) -> Any:
         """A physically smaller copy of the model: what `select` runs, with weights of its own."""
         plan.check(self.shape)
-        with torch.enable_grad():  # so that the views know whether they are trained
-            ghosts = ghost_layers(self.layers, plan, self.anatomy, self.shape)
+        ghosts = ghost_layers(self.layers, plan, self.anatomy, self.shape)
         materialise(ghosts)
-        with self._standing_in(plan, nn.ModuleList(ghosts)):
+        stack = nn.ModuleList(ghosts)
+        stack.training = self.layers.training
+        free = instance_attributes(self.model, NO_REFUSALS), instance_attributes(self.base, NO_REFUSALS)  # also inside `select`
+        with self._standing_in(plan, stack), free[0], free[1]:
             return copy.deepcopy(self.model)
 
     @contextlib.contextmanager
@@ -71,34 +82,41 @@ class Supernet:
     @contextlib.contextmanager
     def _standing_in(self, plan: Plan, layers: nn.ModuleList) -> Iterator[None]:
         """Put layers in place of the model's own, with a configuration that fits them, and take all back."""
-        config, generation = self.model.config, getattr(self.model, "generation_config", None)
-        layer_types = getattr(config, "layer_types", None)
-        depth, cached = config.num_hidden_layers, [(c, c.use_cache) for c in (config, generation) if hasattr(c, "use_cache")]
-        hooked = {m: m.__dict__.get("_output_capturing_hooks_installed") for m in (self.model, self.base)}
-        config.num_hidden_layers = len(plan.layers)
-        if layer_types is not None:
-            whole_types = self._layer_types()
-            config.layer_types = [whole_types[p.index] for p in plan.layers]
-        mixed = layer_types is not None and len(set(config.layer_types)) > 1
-        if plan.attention_layers == 0 or (mixed and plan.attention_layers < len(plan.layers)):
-            without_cache(self.model)
+        config: Any = self.model.config
+        generation: Any = getattr(self.model, "generation_config", None)
+        depth, layer_types = config.num_hidden_layers, getattr(config, "layer_types", None)
+        cached = [(holder, holder.use_cache) for holder in (config, generation) if hasattr(holder, "use_cache")]
+        recording = {module: module.__dict__.get(_RECORDING) for module in (self.model, self.base)}
+        if not self._nested:  # what holds for the shared layers, and with it for every ghost that is cloned from them
+            self._shared = recording, cached, layer_types
+        self._nested += 1
+        shared_recording, shared_cached, shared_types = self._shared
         try:
+            config.num_hidden_layers = len(plan.layers)
+            for holder, use_cache in shared_cached:
+                holder.use_cache = use_cache
+            if shared_types is not None:
+                config.layer_types = [shared_types[p.index] for p in plan.layers]
+            mixed = shared_types is not None and len(set(config.layer_types)) > 1
+            if plan.attention_layers == 0 or (mixed and plan.attention_layers < len(plan.layers)):
+                without_cache(self.model)
+            self._note_recording(shared_recording)
             with self.replaced(layers):
                 yield
         finally:
+            self._nested -= 1
             config.num_hidden_layers = depth
             if layer_types is not None:
                 config.layer_types = layer_types
             for holder, use_cache in cached:
                 holder.use_cache = use_cache
-            for module, flag in hooked.items():  # hooks that were set on ghosts left with them
-                if flag is None:
-                    module.__dict__.pop("_output_capturing_hooks_installed", None)
+            self._note_recording(recording)  # hooks that were set on ghosts left with them
 
-    def _layer_types(self) -> Sequence[str]:
-        if not hasattr(self, "_whole_layer_types"):
-            self._whole_layer_types = list(self.model.config.layer_types)
-        return self._whole_layer_types
+    def _note_recording(self, noted: dict[Any, bool | None]) -> None:
+        for module, flag in noted.items():
+            module.__dict__.pop(_RECORDING, None)
+            if flag is not None:
+                module.__dict__[_RECORDING] = flag
 
     # Counting
 
@@ -118,8 +136,9 @@ class Supernet:
 
     def _outside(self) -> int:
         if not hasattr(self, "_parameters_outside"):
-            everything = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
-            self._parameters_outside = everything - sum(p.numel() for p in self.layers.parameters() if p.requires_grad)
+            with self.replaced(self.layers):  # also inside `select`
+                everything = sum(int(p.numel()) for p in self.model.parameters() if p.requires_grad)
+            self._parameters_outside: int = everything - sum(p.numel() for p in self.layers.parameters() if p.requires_grad)
         return self._parameters_outside
 
     def macs(self, plan: Plan, batch: int = 1, length: int = 128) -> int:

@@ -1,7 +1,7 @@
 """All depths from one pass: a network of depth L computes the hidden states of every shallower one on its way.
 
-Each then goes through the head. The head is run by the model itself on a stack that replays a stored hidden state, so that final norms,
-poolers and every kind of head need no code of their own.
+Each then goes through the head. The head is run by the model itself on a stack that replays a stored hidden state, so that
+final norms, poolers and every kind of head need no code of their own.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class _Replay(nn.Module):
 
 
 def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Mapping[str, torch.Tensor]) -> dict[int, Any]:
-    """Outputs of the first d layers of `plan`, for each d of `depths` and for the whole plan, from one pass through its layers."""
+    """Outputs of the first d layers of `plan`, for each d of `depths` and for the whole plan, from one pass through them."""
     captured: dict[int, torch.Tensor] = {}
     wanted = {d for d in depths if d < len(plan.layers)}
     outputs: dict[int, Any] = {}
     with supernet.select(plan) as model:
-        stack = supernet.base.get_submodule(supernet.anatomy.layers)
+        stack: Any = supernet.base.get_submodule(supernet.anatomy.layers)
 
         def keep(place: int) -> Any:
             def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -44,7 +44,7 @@ def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Mapping[
 
         hooks = [
             layer.register_forward_pre_hook(keep(place), with_kwargs=True)
-            for place, layer in enumerate(stack)  # type: ignore[arg-type]
+            for place, layer in enumerate(stack)
             if place in wanted
         ]
         try:

@@ -1,0 +1,83 @@
+"""All depths from one pass equal one pass each."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from secateur.spaces.pruning import Plan
+from secateur.supernet import Supernet, sweep
+from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, toy_batch, toy_model
+
+KINDS = [
+    *((family, "classification") for family in FAMILIES),
+    *((family, "causal") for family in DECODERS),
+    *((family, "multiple_choice") for family in ENCODERS),
+]
+
+
+@pytest.mark.parametrize(("family", "kind"), KINDS)
+@pytest.mark.parametrize(("heads", "units"), [(2, 5), (0, 5), (4, 0)])
+@torch.no_grad()
+def test_every_depth_equals_its_own_pass(family, kind, heads, units):
+    supernet = Supernet(toy_model(family, kind))
+    batch = toy_batch(supernet.model)
+    whole = supernet.model(**batch).logits
+    outputs = sweep(supernet, Plan.uniform(3, heads, units), range(3), batch)
+    assert sorted(outputs) == [0, 1, 2, 3]
+    for depth, output in outputs.items():
+        with supernet.select(Plan.uniform(depth, heads, units)) as model:
+            expected = model(**batch)
+        assert torch.allclose(output.logits, expected.logits, atol=1e-6)
+        assert torch.allclose(output.loss, expected.loss, atol=1e-6)
+    assert torch.equal(supernet.model(**batch).logits, whole)
+    assert supernet.model.config.num_hidden_layers == 3
+
+
+@torch.no_grad()
+def test_what_goes_to_the_head_is_the_hidden_state_of_that_depth():
+    supernet = Supernet(toy_model("bert"))
+    batch = toy_batch(supernet.model)
+    states = supernet.model(**batch, output_hidden_states=True).hidden_states
+    outputs = sweep(supernet, supernet.whole, [0, 1, 2], batch)
+    for depth in range(4):
+        pooled = supernet.model.bert.pooler(states[depth])
+        assert torch.equal(outputs[depth].logits, supernet.model.classifier(pooled))
+
+
+@torch.no_grad()
+def test_mixed_layer_types():
+    types = ["sliding_attention", "full_attention", "sliding_attention"]
+    supernet = Supernet(toy_model("qwen3", "causal", layer_types=types, use_sliding_window=True, sliding_window=3))
+    batch = toy_batch(supernet.model)
+    for depth, output in sweep(supernet, supernet.whole, range(3), batch).items():
+        with supernet.select(Plan.uniform(depth, 4, 12)) as model:
+            assert torch.allclose(output.logits, model(**batch).logits, atol=1e-6)
+
+
+@torch.no_grad()
+def test_only_the_depths_asked_for_and_the_plans_own():
+    supernet = Supernet(toy_model("bert"))
+    batch = toy_batch(supernet.model)
+    assert sorted(sweep(supernet, Plan.uniform(2, 1, 1), [1, 7], batch)) == [1, 2]
+    assert sorted(sweep(supernet, Plan.of([]), [0], batch)) == [0]
+
+
+@torch.no_grad()
+def test_every_layer_runs_once():
+    supernet = Supernet(toy_model("bert"))
+    runs = []
+    handles = [layer.register_forward_hook(lambda *a, i=i: runs.append(i)) for i, layer in enumerate(supernet.layers)]
+    sweep(supernet, supernet.whole, range(3), toy_batch(supernet.model))
+    assert runs == [0, 1, 2]
+    for handle in handles:
+        handle.remove()
+    assert all(not layer._forward_pre_hooks for layer in supernet.layers)
+
+
+def test_an_exception_restores_everything():
+    supernet = Supernet(toy_model("bert"))
+    with pytest.raises(IndexError):
+        sweep(supernet, supernet.whole, range(3), {"input_ids": torch.tensor([[10_000]])})
+    assert supernet.base.encoder.layer is supernet.layers
+    assert all(not layer._forward_pre_hooks for layer in supernet.layers)
