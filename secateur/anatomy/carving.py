@@ -1,8 +1,8 @@
 # Copyright the Secateur authors. Licensed under the Apache License, Version 2.0.
 """Carve a stock transformers model down to the sizes of a pruned one.
 
-This file stands alone: it needs torch and transformers, not Secateur. Exported folders carry a copy of it where the family's own
-configuration cannot say the sizes; `config.secateur` then holds a description of the form
+This file stands alone: it needs torch and transformers, not Secateur. Exported folders carry a copy of it where the family's
+own configuration cannot say the sizes; `config.secateur` then holds a description of the form
 
     {"layers": [{"index": 0, "heads": 3, "units": 512}, …],    the kept layers, with their index in the unpruned network
      "full": {"heads": 12, "units": 1536},                      what an unpruned layer has
@@ -14,10 +14,27 @@ configuration cannot say the sizes; `config.secateur` then holds a description o
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import Any
 
 import torch
 from torch import nn
+
+#: The name that this file has in an exported folder.
+FILE = "modeling_secateur"
+
+#: How a model class's name ends, and the Auto class that loads it.
+AUTO_CLASSES = {
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForMultipleChoice": "AutoModelForMultipleChoice",
+    "ForTokenClassification": "AutoModelForTokenClassification",
+    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "ForMaskedLM": "AutoModelForMaskedLM",
+    "ForCausalLM": "AutoModelForCausalLM",
+    "LMHeadModel": "AutoModelForCausalLM",
+    "Model": "AutoModel",
+}
 
 
 class PassAttention(nn.Module):
@@ -73,33 +90,47 @@ def number_attention(layers: nn.ModuleList | list[nn.Module]) -> None:
         place += bool(attentions)
 
 
-def without_cache(model: nn.Module) -> None:
+def without_cache(model: Any) -> None:
     """A network with no attention at all has nothing to cache."""
     for holder in (model.config, getattr(model, "generation_config", None)):
-        if hasattr(holder, "use_cache"):
+        if holder is not None and hasattr(holder, "use_cache"):
             holder.use_cache = False
 
 
-def _shrunk(module: nn.Module, side: str, kept: int, full: int) -> nn.Module:
-    """A new module of the same class, `side` (out or in) scaled by kept / full; its weights are whatever the class initialises."""
+def _shrunk(module: Any, side: str, kept: int, full: int) -> nn.Module:
+    """A new module of the same class, `side` (out or in) scaled by kept / full, with weights as the class initialises them."""
     conv1d = type(module).__name__ == "Conv1D"
-    wide_in, wide_out = module.weight.shape if conv1d else reversed(module.weight.shape)  # type: ignore[misc]
+    wide_in, wide_out = module.weight.shape if conv1d else reversed(module.weight.shape)
     if side == "out":
         wide_out = wide_out * kept // full
     else:
         wide_in = wide_in * kept // full
     like = {"device": module.weight.device, "dtype": module.weight.dtype}
+    small: nn.Module
     if conv1d:
-        return type(module)(wide_out, wide_in).to(**like)  # type: ignore[arg-type]
-    return nn.Linear(wide_in, wide_out, bias=module.bias is not None, **like)  # type: ignore[arg-type]
+        small = type(module)(wide_out, wide_in).to(**like)
+    else:
+        small = nn.Linear(wide_in, wide_out, bias=module.bias is not None, **like)
+    return small
 
 
-def carve(model: nn.Module) -> None:
+def carve(model: Any) -> None:
     """Shrink a freshly built model in place, as its `config.secateur` says."""
-    said = model.config.secateur  # type: ignore[union-attr]
-    stack = model.base_model.get_submodule(said["stack"])  # type: ignore[union-attr, operator]
+    said = model.config.secateur
+    if not getattr(model.base_model, "is_carved", False):  # a base that an Auto class built has carved itself
+        _carve_layers(model.base_model, said)
+        model.base_model.is_carved = True
+    # A cache's layers are typed by place, so where types differ a layer without attention would shift them.
+    attention_layers = len([sizes for sizes in said["layers"] if sizes["heads"]])
+    mixed = len(set(getattr(model.config, "layer_types", None) or [])) > 1
+    if attention_layers == 0 or (mixed and attention_layers < len(said["layers"])):
+        without_cache(model)
+
+
+def _carve_layers(base: Any, said: dict[str, Any]) -> None:
+    stack = base.get_submodule(said["stack"])
     full = said["full"]
-    for layer, sizes in zip(stack, said["layers"], strict=True):  # type: ignore[call-overload, arg-type]
+    for layer, sizes in zip(stack, said["layers"], strict=True):
         for path, side, by in said["cuts"]:
             if sizes[by]:
                 put(layer, path, _shrunk(layer.get_submodule(path), side, sizes[by], full[by]))
@@ -113,19 +144,31 @@ def carve(model: nn.Module) -> None:
         for module in layer.modules():  # GPT-2 may scale attention by the layer's place in the unpruned network
             if getattr(module, "scale_attn_by_inverse_layer_idx", False):
                 module.scaling *= (module.layer_idx + 1) / (sizes["index"] + 1)
-    number_attention(stack)  # type: ignore[arg-type]
-    if not any(sizes["heads"] for sizes in said["layers"]):
-        without_cache(model)
+    number_attention(stack)
+
+
+def auto_class(name: str) -> str | None:
+    """The Auto class that loads a model class of this name, or None where there is none."""
+    return next((auto for ending, auto in AUTO_CLASSES.items() if name.endswith(ending)), None)
 
 
 def carved_class(base: type, name: str, config_class: type) -> type:
-    """The subclass of a transformers model class that carves itself once it is built."""
+    """The subclass of a transformers model class that carves itself once it is built, and saves itself with this file."""
 
-    def __init__(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
-        base.__init__(self, config, *args, **kwargs)
+    def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
+        base.__init__(self, config, *args, **kwargs)  # type: ignore[misc]
         carve(self)
 
-    return type(name, (base,), {"__init__": __init__, "config_class": config_class, "__module__": __name__})
+    def save_pretrained(self: Any, save_directory: Any, *args: Any, **kwargs: Any) -> None:
+        auto = auto_class(name)
+        self.config.auto_map = {"AutoConfig": f"{FILE}.{config_class.__name__}", **({auto: f"{FILE}.{name}"} if auto else {})}
+        base.save_pretrained(self, save_directory, *args, **kwargs)  # type: ignore[attr-defined]
+        copy = os.path.join(save_directory, FILE + ".py")
+        if not (os.path.exists(copy) and os.path.samefile(__file__, copy)):
+            shutil.copyfile(__file__, copy)
+
+    own = {"__init__": build, "save_pretrained": save_pretrained, "config_class": config_class, "__module__": __name__}
+    return type(name, (base,), own)
 
 
 def carved_config(base: type) -> type:
@@ -145,12 +188,17 @@ def __getattr__(name: str) -> Any:
     if name not in _made:
         import transformers
 
-        stock = getattr(transformers, name.removeprefix("Secateur"))
+        stock: Any = getattr(transformers, name.removeprefix("Secateur"), None)
+        if stock is None:
+            raise AttributeError(f"transformers has no class `{name.removeprefix('Secateur')}`")
         if name.endswith("Config"):
             _made[name] = carved_config(stock)
         else:
             config_class = __getattr__("Secateur" + stock.config_class.__name__)
             _made[name] = carved_class(stock, name, config_class)
+            # Llama's classifiers and their kin build their base through AutoModel.
+            base: Any = transformers.AutoModel._model_mapping[stock.config_class]
+            base = base[0] if isinstance(base, tuple | list) else base
+            if base is not stock:
+                transformers.AutoModel.register(config_class, __getattr__("Secateur" + base.__name__), exist_ok=True)
     return _made[name]
-
-

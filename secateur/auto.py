@@ -1,0 +1,26 @@
+"""`import secateur.auto`, and the plain Auto classes of transformers load pruned checkpoints without `trust_remote_code`."""
+
+from __future__ import annotations
+
+from secateur.anatomy import ANATOMIES, carving
+
+
+def register_families() -> None:
+    """Register configurations and model classes of all known families. Call again after `secateur.anatomy.register`."""
+    import transformers
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    for family in ANATOMIES:
+        stock = CONFIG_MAPPING[family]
+        config_class = getattr(carving, "Secateur" + stock.__name__)
+        transformers.AutoConfig.register(config_class.model_type, config_class, exist_ok=True)
+        for name in dict.fromkeys(carving.AUTO_CLASSES.values()):
+            auto = getattr(transformers, name)
+            if stock in auto._model_mapping:
+                found = auto._model_mapping[stock]
+                # Some families list several classes for one Auto class; the first is the usual one.
+                model_class = found[0] if isinstance(found, tuple | list) else found
+                auto.register(config_class, getattr(carving, "Secateur" + model_class.__name__), exist_ok=True)
+
+
+register_families()

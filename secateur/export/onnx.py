@@ -1,0 +1,132 @@
+"""A network as one ONNX file with dynamic batch and length."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from secateur.errors import ExportError, MissingExtraError
+
+#: Protobuf holds at most 2 GB: beyond this, weights go to a file beside the graph.
+_ONE_FILE = 1_500_000_000
+
+
+def need(*libraries: str) -> None:
+    """Raise MissingExtraError for the first library that is not installed."""
+    for library in libraries:
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtraError(library, "onnx")
+
+
+def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", token_types: bool = False) -> Path:
+    """Write the model as ONNX: `input_ids`, `attention_mask` (and `token_type_ids`) in, float32 `logits` out; returns the file.
+
+    Inputs are int64 (batch, length), or (batch, choices, length) for multiple choice; all sizes are dynamic. `path` is a
+    file, or a folder, where it becomes `model.onnx`. Decoders run without a cache. Raises ExportError when torch
+    cannot trace the model.
+    """
+    need("onnx", "onnxscript")
+    import torch
+
+    path = Path(path)
+    if path.suffix != ".onnx":
+        path = path / "model.onnx"
+    if kind == "classification" and _needs_padding_id(model):
+        raise ExportError(
+            "`pad_token_id` is not set in the model's configuration: it can classify one text at a time only. Set it first."
+        )
+    sizes = (2, 3, 8) if kind == "multiple_choice" else (2, 8)
+    axes = ("batch", "choices", "length") if kind == "multiple_choice" else ("batch", "length")
+    vocabulary = int(model.config.vocab_size)
+    ids = torch.randint(vocabulary, sizes, generator=torch.Generator().manual_seed(0))
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if token_types:
+        inputs["token_type_ids"] = torch.zeros_like(ids)
+    dynamic = dict.fromkeys(range(len(sizes)), torch.export.Dim.DYNAMIC)
+    small = sum(p.numel() for p in model.parameters()) * 4 < _ONE_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _without_chatter(), torch.no_grad():
+        try:
+            program = torch.onnx.export(
+                _logits_of(model),
+                tuple(inputs.values()),
+                dynamo=True,
+                input_names=list(inputs),
+                output_names=["logits"],
+                dynamic_shapes=(tuple(dynamic for _ in inputs),),
+                verbose=False,
+            )
+        except Exception as error:  # the exporter's own kinds are many, and all mean the same to a user
+            reason = " ".join(str(error.__cause__ or error).split())[:300]
+            raise ExportError(f"torch could not export this `{type(model).__name__}` as ONNX: {reason}") from error
+        assert program is not None
+        _name_axes(program, axes)
+        program.save(str(path), external_data=not small)
+    return path
+
+
+def _needs_padding_id(model: Any) -> bool:
+    """Decoders find the last token of each text by the padding id."""
+    name = type(model).__name__
+    return name.endswith("ForSequenceClassification") and hasattr(model, "score") and model.config.pad_token_id is None
+
+
+def _logits_of(model: Any) -> Any:
+    """A module that takes the inputs by position and returns the logits alone: a float32 copy on the CPU, in eval mode."""
+    import copy
+
+    import torch
+
+    cache = {"use_cache": False} if hasattr(model.config, "use_cache") and hasattr(model, "generate") else {}
+
+    class Logits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = copy.deepcopy(model).cpu().float()
+
+        def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+            named = dict(zip(("input_ids", "attention_mask", "token_type_ids"), tensors, strict=False))
+            return self.model(**named, **cache).logits  # type: ignore[no-any-return]
+
+    return Logits().eval()
+
+
+def _name_axes(program: Any, axes: tuple[str, ...]) -> None:
+    """Call the inputs' dynamic sizes by their meaning instead of the tracer's `s12`."""
+    renamed: dict[str, str] = {}
+    for value in program.model.graph.inputs:
+        renamed.update({str(size): axis for size, axis in zip(value.shape, axes, strict=True) if not isinstance(size, int)})
+    program.rename_axes(renamed)
+
+
+@contextlib.contextmanager
+def _without_chatter() -> Iterator[None]:
+    """The exporter prints steps and warns of its own deprecations; none is for the user."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", "torch.export")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def run_onnx(path: str | Path, batch: dict[str, Any]) -> Any:
+    """The logits (a numpy array) of an ONNX file on a batch of tensors, by ONNX Runtime on the CPU."""
+    need("onnxruntime")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session.run(["logits"], {i.name: batch[i.name].cpu().numpy() for i in session.get_inputs()})[0]

@@ -1,0 +1,146 @@
+"""Is the exported network the one that was searched? Largest differences of logits between its forms."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import ExportError
+from secateur.spaces.pruning.plan import Plan
+
+if TYPE_CHECKING:
+    from secateur.supernet.supernet import Supernet
+
+#: The largest absolute difference allowed, for logits of size 1 or less; it grows with the largest logit, as rounding does.
+TOLERANCE = {"extracted": 1e-5, "reloaded": 1e-5, "onnx": 1e-4}
+
+
+def verify(
+    supernet: Supernet,
+    plan: Plan,
+    reloaded: Any,
+    *,
+    extracted: Any = None,
+    polished: bool = False,
+    onnx: str | Path | None = None,
+    int8: str | Path | None = None,
+    batch: Mapping[str, Any],
+) -> dict[str, float]:
+    """Largest absolute differences of logits on `batch`, in eval mode.
+
+    `extracted`: the extracted network against the selected one. `reloaded`: against `extracted` as given (when `polished`, that
+    is another network than the selected one, and a new extraction is compared with that). `onnx` and `int8`: against the
+    reloaded one. Padded positions do not count. Raises ExportError when a difference is too large or no number;
+    int8 is reported only.
+    """
+    carved = supernet.extract(plan) if extracted is None or polished else extracted
+    exported = carved if extracted is None else extracted
+    selected = _selected_logits(supernet, plan, batch)
+    device = next(supernet.model.parameters()).device
+    differences = {"extracted": _difference("extracted", selected, _logits(carved, batch, device), batch)}
+    reference = _logits(exported, batch, device)
+    differences["reloaded"] = _difference("reloaded", reference, _logits(reloaded, batch, device), batch)
+    if onnx is not None or int8 is not None:
+        import copy
+
+        import torch
+
+        from secateur.export.onnx import run_onnx
+
+        # ONNX files hold float32 and run on the CPU: so must what they are compared with.
+        single = reloaded if reloaded.dtype == torch.float32 else copy.deepcopy(reloaded).float()
+        reference = _logits(single, batch, torch.device("cpu"))
+        for name, path in (("onnx", onnx), ("int8", int8)):
+            if path is not None:
+                differences[name] = _difference(name, reference, torch.from_numpy(run_onnx(path, dict(batch))), batch)
+    return differences
+
+
+def longest_text(config: Any) -> int:
+    """The most tokens that the model's positions allow; 2¹⁶ where its configuration names no limit."""
+    longest = getattr(config, "max_position_embeddings", None) or 2**16
+    # RoBERTa numbers positions from the padding id + 1 on.
+    return int(longest) - (config.pad_token_id + 1 if config.model_type.endswith("roberta") else 0)
+
+
+def padded_batch(model: Any, kind: str = "classification", *, token_types: bool = False) -> dict[str, Any]:
+    """Three texts of different lengths, padded at the right as tokenizers do: int64 (3, n), or (3, 2, n) for choices.
+
+    A decoder without a padding id gets texts of one length; one that classifies gets a single text.
+    """
+    import torch
+
+    config = model.config
+    pad = getattr(config, "pad_token_id", None)
+    pad = pad if isinstance(pad, int) and 0 <= pad < config.vocab_size else None
+    length = min(24, longest_text(config))
+    lengths = [length] * 3 if pad is None else [length, max(1, length * 2 // 3), max(1, length // 4)]
+    if pad is None and type(model).__name__.endswith("ForSequenceClassification"):
+        lengths = lengths[:1]
+    rows = len(lengths) * (2 if kind == "multiple_choice" else 1)
+    ids = torch.randint(config.vocab_size - (pad is not None), (rows, length), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    if pad is not None:
+        ids = ids + (ids >= pad)  # never the padding id but where padding is
+        for row in range(rows):
+            mask[row, lengths[row % len(lengths)] :] = 0
+        ids[mask == 0] = pad
+    batch = {"input_ids": ids, "attention_mask": mask}
+    if token_types:
+        batch["token_type_ids"] = ((torch.arange(length) >= length // 3) & (mask > 0)).long()
+    if kind == "multiple_choice":
+        batch = {name: tensor.view(-1, 2, length) for name, tensor in batch.items()}
+    return batch
+
+
+def _selected_logits(supernet: Supernet, plan: Plan, batch: Mapping[str, Any]) -> Any:
+    import torch
+
+    device = next(supernet.model.parameters()).device
+    with evaluating(supernet.model), torch.no_grad(), supernet.select(plan) as model:
+        return model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits.float().cpu()
+
+
+def _logits(model: Any, batch: Mapping[str, Any], device: Any) -> Any:
+    """The model's logits, computed on `device`, so that forms are compared and not devices."""
+    import torch
+
+    home = next(model.parameters()).device
+    model.to(device)
+    try:
+        with evaluating(model), torch.no_grad():
+            return model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits.float().cpu()
+    finally:
+        model.to(home)
+
+
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """The model in eval mode; each module gets its own mode back."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def _difference(name: str, reference: Any, other: Any, batch: Mapping[str, Any]) -> float:
+    if reference.shape != other.shape:
+        raise ExportError(
+            f"the {name} network's outputs have the shape {tuple(other.shape)} instead of {tuple(reference.shape)}."
+        )
+    mask = batch["attention_mask"].cpu().bool()
+    if reference.ndim == 3 and reference.shape[:2] == mask.shape:  # a logit per token: what stands at padding is never read
+        reference, other = reference[mask], other[mask]
+    difference = float((reference - other).abs().max())
+    allowed = TOLERANCE.get(name, float("inf")) * max(1.0, float(reference.abs().max()))
+    if not difference <= allowed:  # a NaN is no agreement either
+        raise ExportError(
+            f"the {name} network's outputs differ from the sub-network's by {difference:.1e}, more than {allowed:.1e}. "
+            "The export was not finished: please report it with the model's configuration."
+        )
+    return difference

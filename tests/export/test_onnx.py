@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+
+from secateur.errors import ExportError, MissingExtraError
+from secateur.export.onnx import export_onnx, need, run_onnx
+from secateur.export.quantise import quantise_int8
+from secateur.export.verify import padded_batch
+
+CASES = [
+    ("bert", None, "mixed"),
+    ("bert", "BertForMultipleChoice", "mixed"),
+    ("bert", None, "no_attention"),
+    ("gpt2", None, "mixed"),
+    ("gpt2", None, "no_attention"),
+    ("gpt2", "GPT2ForSequenceClassification", "mixed"),
+    ("llama", None, "mixed"),
+    ("llama", None, "no_attention"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "class_name", "name"), CASES)
+def test_any_batch_and_length(family, class_name, name, supernet_of, plans, heads_of, tmp_path):
+    import torch
+
+    supernet = supernet_of(family, class_name)
+    model = supernet.extract(plans[name](heads_of[family]) if name == "mixed" else plans[name]()).eval()
+    choices = "Choice" in (class_name or "")
+    kind = (
+        "multiple_choice"
+        if choices
+        else "language_modelling"
+        if class_name is None and family in ("gpt2", "llama", "qwen3")
+        else "classification"
+    )
+    token_types = family == "bert"
+    path = export_onnx(model, tmp_path, kind=kind, token_types=token_types)
+    assert path == tmp_path / "model.onnx"
+    assert [f.name for f in tmp_path.iterdir()] == ["model.onnx"], "one file"
+    batch = padded_batch(model, kind, token_types=token_types)
+    one = {key: tensor[:1, ..., :1] for key, tensor in batch.items()}
+    for inputs in (batch, {key: tensor[:2, ..., :5] for key, tensor in batch.items()}, one):
+        with torch.no_grad():
+            expected = model(**inputs).logits
+        found = torch.from_numpy(run_onnx(path, inputs))
+        assert found.shape == expected.shape
+        if expected.ndim == 3:
+            expected, found = expected[inputs["attention_mask"].bool()], found[inputs["attention_mask"].bool()]
+        assert float((expected - found).abs().max()) <= 1e-4
+    import onnxruntime
+
+    inputs = {i.name: i.shape for i in onnxruntime.InferenceSession(path).get_inputs()}
+    axes = ["batch", "choices", "length"] if choices else ["batch", "length"]
+    assert inputs == dict.fromkeys(batch, axes)
+
+
+@pytest.mark.slow
+def test_int8_is_smaller_and_near(supernet_of, tmp_path):
+    import torch
+
+    wide = {"hidden_size": 128, "intermediate_size": 512}
+    supernet = supernet_of("bert", None, **wide)
+    model = supernet.extract(supernet.whole)
+    path = export_onnx(model, tmp_path / "a.onnx")
+    made = quantise_int8(path, tmp_path / "b.onnx")
+    assert made.path == tmp_path / "b.onnx"
+    assert made.ratio == (tmp_path / "b.onnx").stat().st_size / path.stat().st_size
+    weights = 4 * sum(m.weight.numel() for m in model.bert.encoder.modules() if isinstance(m, torch.nn.Linear))
+    saved = path.stat().st_size - made.path.stat().st_size
+    assert saved > 0.65 * weights, "a quarter of the bytes is left of each matrix, and a scale for each of its rows"
+    batch = padded_batch(model)
+    difference = abs(run_onnx(path, batch) - run_onnx(made.path, batch)).max()
+    with torch.no_grad():
+        assert 0 < difference < 0.2 * float(model(**batch).logits.abs().max())
+
+
+def test_a_decoder_that_classifies_needs_a_padding_id(supernet_of, tmp_path):
+    supernet = supernet_of("gpt2", "GPT2ForSequenceClassification", pad_token_id=None)
+    with pytest.raises(ExportError, match="`pad_token_id` is not set"):
+        export_onnx(supernet.model, tmp_path)
+
+
+def test_a_model_that_cannot_be_traced(supernet_of, plans, tmp_path):
+    import torch
+
+    model = supernet_of("bert").extract(plans["mixed"]())
+
+    class Odd(torch.nn.Module):
+        def forward(self, pooled):
+            return self.missing(pooled)
+
+    model.classifier = Odd()
+    with pytest.raises(ExportError, match="could not export this `BertForSequenceClassification`") as caught:
+        export_onnx(model, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_quantised(tmp_path):
+    with pytest.raises(ExportError, match="is not a file"):
+        quantise_int8(tmp_path / "no.onnx", tmp_path / "b.onnx")
+    (tmp_path / "bad.onnx").write_bytes(b"no graph at all")
+    with pytest.raises(ExportError, match="could not be quantised"):
+        quantise_int8(tmp_path / "bad.onnx", tmp_path / "b.onnx")
+
+
+def test_a_missing_library_names_its_extra():
+    need("json")
+    with pytest.raises(MissingExtraError, match=r"`no_such_library` is not installed.*secateur\[onnx\]"):
+        need("json", "no_such_library")
