@@ -1,0 +1,112 @@
+"""Error on shared weights: one pass of the selected sub-network over the validation set."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from secateur.architecture import Architecture, digest
+from secateur.errors import EvaluationFailure
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.spaces.pruning import PruningSpace, Small
+from secateur.supernet import Supernet, sweep
+from secateur.tasks.examples import TaskData
+from secateur.tasks.metrics import Scorer
+from secateur.tasks.task import Task
+
+Batch = Mapping[str, torch.Tensor]
+
+
+@contextlib.contextmanager
+def evaluating(model: Any) -> Any:
+    """Evaluation mode without gradients; the model's mode is restored."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield model
+    finally:
+        model.train(training)
+
+
+def _inputs(batch: Batch) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in batch.items() if name != "labels"}
+
+
+def score(model: Any, task: Task, batches: Iterable[Batch]) -> dict[str, float]:
+    """All metrics of a network on batches, and `error`."""
+    scorer = Scorer(task)
+    device = next(model.parameters()).device
+    with evaluating(model):
+        for batch in batches:
+            on_device = {name: value.to(device) for name, value in batch.items()}
+            scorer.update(model(**_inputs(on_device)).logits, on_device["labels"])
+    return {**scorer.compute(), "error": scorer.error()}
+
+
+def weights_digest(model: Any) -> str:
+    """A digest of all weights: what a number on shared weights depends on."""
+    parts: list[bytes] = []
+    for name, tensor in model.state_dict().items():
+        parts += [name.encode(), tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes()]
+    return digest(*parts)
+
+
+class SharedWeightsError(Estimator):
+    """`error` of the selected sub-network. Batches are bucketed by length and padded only to their longest example.
+
+    With `depths`, an architecture of `small` also yields every shallower one of equal width, from the same pass.
+    """
+
+    yields = ("error",)
+    cost = 1
+
+    def __init__(
+        self, supernet: Supernet, space: PruningSpace, data: TaskData, *, batch_size: int = 64, depths: bool = True
+    ) -> None:
+        self.supernet = supernet
+        self.space = space
+        self.data = data
+        self.batch_size = batch_size
+        self.depths = depths and isinstance(space, Small)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return digest("shared weights", weights_digest(self.supernet.model), self.data.fingerprint, str(self.batch_size))
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        device = next(self.supernet.model.parameters()).device
+        rows = self.data.batches("validation", self.batch_size)
+        return [{name: value.to(device) for name, value in batch.items()} for batch in rows]
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        with evaluating(self.supernet.model):
+            return [self._one(a) for a in architectures]
+
+    def _one(self, architecture: Architecture) -> Evaluation:
+        try:
+            if self.depths and isinstance(self.space, Small):
+                return self._all_depths(architecture, self.space)
+            scorer = Scorer(self.data.task)
+            with self.supernet.select(self.space.plan(architecture)) as model:
+                for batch in self.batches:
+                    scorer.update(model(**_inputs(batch)).logits, batch["labels"])
+            return Evaluation({"error": scorer.error()}, details=scorer.compute())
+        except EvaluationFailure as failure:
+            return Evaluation(failure=str(failure))
+
+    def _all_depths(self, architecture: Architecture, space: Small) -> Evaluation:
+        plan = space.plan(architecture)
+        deepest = len(plan.layers)
+        shallower = {int(a["layers"]): a for a in space.depths(architecture) if int(a["layers"]) < deepest}  # type: ignore[arg-type]
+        scorers = {depth: Scorer(self.data.task) for depth in (*shallower, deepest)}
+        for batch in self.batches:
+            for depth, output in sweep(self.supernet, plan, list(shallower), _inputs(batch)).items():
+                scorers[depth].update(output.logits, batch["labels"])
+        extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items())
+        return Evaluation({"error": scorers[deepest].error()}, extra=extra, details=scorers[deepest].compute())

@@ -1,0 +1,128 @@
+"""A run's configuration: everything resolved, checked at once before anything heavy loads, and kept as `config.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import yaml
+
+from secateur.catalogue import KINDS
+from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
+from secateur.objectives import Bound, Objective
+from secateur.tasks import check_data
+from secateur.training.settings import TrainingSettings
+from secateur.verbs.loading import check_model
+from secateur.verbs.presets import preset
+
+FILE = "config.yaml"
+
+
+class Configuration(SimpleNamespace):
+    """The settings of `secateur prune`, under the names of its arguments, presets filled in."""
+
+    def objectives_parsed(self) -> list[Objective]:
+        return [Objective.parse(o) for o in self.objectives]
+
+    def bounds(self) -> list[Bound]:
+        return [Bound.parse(b) for b in self.polish_at] if self.polish else []
+
+    def limits(self) -> dict[str, str]:
+        """The ranges given for the space's dimensions."""
+        return {name: getattr(self, name) for name in ("heads", "units", "layers") if getattr(self, name) is not None}
+
+    def training(self, **changes: Any) -> TrainingSettings:
+        """The settings of super-network training; `changes` for the other training runs."""
+        given = {
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "batch_size": self.batch_size,
+            "warmup": self.learning_rate_warmup,
+            "weight_decay": self.weight_decay,
+            "temperature": self.temperature,
+            "squared_temperature": self.squared_temperature,
+            "distillation_weight": self.distillation_weight,
+            "group_by_length": self.group_by_length,
+            "gradient_checkpointing": self.gradient_checkpointing,
+            "mixed_precision": self.mixed_precision,
+            "seed": self.seed,
+        }
+        return TrainingSettings(**{**given, **changes})
+
+    def warming_up(self) -> TrainingSettings:
+        return self.training(epochs=self.order_epochs, learning_rate=self.order_learning_rate)
+
+    def polishing(self) -> TrainingSettings:
+        return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)
+
+    def write(self, folder: Path) -> None:
+        text = yaml.safe_dump(vars(self), sort_keys=False, allow_unicode=True)
+        (folder / FILE).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Configuration:
+        path = folder / FILE
+        if not path.is_file():
+            raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
+        try:
+            found = yaml.safe_load(path.read_text(encoding="utf-8"))
+            if not isinstance(found, dict):
+                raise ValueError("it holds no settings")
+        except (yaml.YAMLError, ValueError, OSError) as error:
+            raise StudyError(f"`{path}` cannot be read: {' '.join(str(error).split())}.") from error
+        return cls(**found)
+
+
+def resolve(given: Mapping[str, Any]) -> Configuration:
+    """The configuration of what the user gave. Raises ConfigurationError that lists every fault."""
+    values = {**preset(given["preset"]), **{k: v for k, v in given.items() if v is not None}}
+    configuration = Configuration(**{**dict.fromkeys(given), **values})
+    configuration.model, configuration.data = str(configuration.model), str(configuration.data)
+    if isinstance(configuration.text, str):
+        configuration.text = [configuration.text]
+    for name in ("objectives", "polish_at"):
+        value = getattr(configuration, name)
+        setattr(configuration, name, [str(value)] if isinstance(value, str | Objective) else [str(v) for v in value])
+    if faults := _faults(configuration):
+        raise ConfigurationError(faults)
+    return configuration
+
+
+def _faults(c: Configuration) -> list[str]:
+    faults: list[str] = []
+
+    def tried(check: Any, *args: Any) -> Any:
+        try:
+            return check(*args)
+        except ConfigurationError as error:
+            faults.extend(error.faults)
+        except SecateurError as error:
+            faults.append(str(error))
+        return None
+
+    for kind, table in KINDS.items():
+        if getattr(c, kind) not in table:
+            faults += UnknownNameError(kind, getattr(c, kind), table).faults
+    parsed = [o for o in (tried(Objective.parse, text) for text in c.objectives) if o is not None]
+    names = [o.name for o in parsed]
+    if len(set(names)) < len(names):
+        faults.append(f"an objective is named twice: {', '.join(c.objectives)}.")
+    if len(parsed) == len(c.objectives) and (not names or names[0] != "error"):
+        faults.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
+    for text in c.polish_at:
+        tried(Bound.parse, text)
+    for settings, prefix in ((c.training(), ""), (c.warming_up(), "order_"), (c.polishing(), "polish_")):
+        faults += [
+            f for f in settings.faults(prefix) if f not in faults and (not prefix or "epochs" in f or "learning_rate" in f)
+        ]
+    at_least_one = ("trials", "max_length", "evaluation_batch", "latency_batch", "latency_length", "threads")
+    faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
+    faults += [f"`k` must not be negative, got {c.k}."] if c.k < 0 else []
+    for name in ("validation_share", "test_share"):
+        if not 0 < getattr(c, name) < 1:
+            faults.append(f"`{name}` must lie between 0 and 1, got {getattr(c, name)}.")
+    tried(check_model, c.model)
+    faults += check_data(c.data, c.text, c.label, c.kind)
+    return faults

@@ -1,0 +1,21 @@
+"""`secateur resume`: go on with a run that was stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from secateur.verbs.progress import Progress
+from secateur.verbs.prune import go_on
+from secateur.verbs.run import Run
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    *,
+    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
+) -> Run:
+    """Go on with a run that was stopped, at the first thing that is not done."""
+    return go_on(Path(run), Progress(progress))

@@ -1,0 +1,213 @@
+"""A run: the folder that `secateur prune` makes, opened. Its front, its sub-networks, its report."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.catalogue import find
+from secateur.errors import BoundError, StudyError
+from secateur.objectives import Bound, Objective
+from secateur.study import POLISH, Front, Journal, Member, Store, Trial
+from secateur.verbs.configuration import Configuration
+
+if TYPE_CHECKING:
+    from secateur.export import Exported
+    from secateur.spaces.pruning import Plan, PruningSpace
+    from secateur.supernet import Supernet
+
+#: What lies where in a run's folder.
+STUDY, SUPERNET, MEMBERS, ORDER, REPORT, LOG = "study.db", "supernet", "front", "order.safetensors", "report.html", "log.jsonl"
+
+
+@dataclass(frozen=True)
+class RunMember(Member):
+    """A sub-network of a run. `test` and `polished` are there once the run has got so far."""
+
+    run: Run | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def key(self) -> str:
+        return self.architecture.key
+
+    @property
+    def plan(self) -> Plan:
+        """The heads and units kept, layer by layer."""
+        return self._run.space.plan(self.architecture)
+
+    @property
+    def test(self) -> dict[str, float] | None:
+        """Metrics on the test set, with shared weights; None where they were not computed."""
+        return self._run.tests.get(self.key)
+
+    @property
+    def polished(self) -> Trial | None:
+        """The result of fine-tuning this sub-network, or None: its `values` are on validation data, its `details` on test data."""
+        return self._run.polished.get(self.key)
+
+    def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
+        """Export the sub-network to a new folder. `polished` False takes the shared weights also where polished ones exist."""
+        return self._run.save(self, folder, polished=polished, onnx=onnx, int8=int8)
+
+    @property
+    def _run(self) -> Run:
+        assert self.run is not None
+        return self.run
+
+
+class Run:
+    """An existing run folder. Opening it reads no weights."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise StudyError(f"there is no run folder `{folder}`.")
+        self.configuration = Configuration.read(self.folder)
+        self.store = Store.open(self.folder / STUDY)
+        self.objectives: list[Objective] = self.configuration.objectives_parsed()
+
+    @property
+    def unpruned(self) -> dict[str, float]:
+        """The whole network's values: error on validation data, parameters, and what else was measured."""
+        return dict(self.store.get_meta("unpruned", {}))
+
+    @property
+    def unpruned_test(self) -> dict[str, float] | None:
+        found: dict[str, float] | None = self.store.get_meta("unpruned_test")
+        return found
+
+    @property
+    def tests(self) -> dict[str, dict[str, float]]:
+        """Key → metrics on the test set, with shared weights."""
+        return dict(self.store.get_meta("tests", {}))
+
+    @property
+    def measured(self) -> dict[str, dict[str, float]]:
+        """Key → latency and memory of networks measured for the report."""
+        return dict(self.store.get_meta("measured", {}))
+
+    @property
+    def trials(self) -> list[Trial]:
+        return self.store.trials()
+
+    @property
+    def polished(self) -> dict[str, Trial]:
+        """Key → the polished result."""
+        return {t.architecture.key: t for t in self.trials if t.origin == POLISH}
+
+    @property
+    def front(self) -> Front[RunMember]:
+        """The Pareto set, as far as the search has got."""
+        found = Front.of(self.trials, self.objectives, self.unpruned)
+        return found.map(lambda m: RunMember(m.architecture, m.values, m.details, m.trial, self))
+
+    def member(self, key: str) -> RunMember:
+        """The sub-network with this key, or the beginning of one."""
+        found = [m for m in self.front.pool if m.key.startswith(key)]
+        if not found:
+            raise BoundError(f"no sub-network of `{self.folder}` has a key that begins with `{key}`.")
+        return found[0]
+
+    @cached_property
+    def shape(self) -> dict[str, int]:
+        found = self.store.get_meta("shape")
+        if found is None:
+            raise StudyError(f"`{self.folder}` has not got as far as its model yet. Go on with: secateur resume {self.folder}")
+        return dict(found)
+
+    @cached_property
+    def space(self) -> PruningSpace:
+        from secateur.spaces.pruning import Shape
+
+        space: PruningSpace = find("space", self.configuration.space)(Shape(**self.shape), **self.configuration.limits())
+        return space
+
+    @cached_property
+    def supernet(self) -> Supernet:
+        """The trained super-network."""
+        from secateur.export import load
+        from secateur.supernet import Supernet
+
+        if not Journal(self.store).done("train"):
+            raise StudyError(
+                f"the super-network of `{self.folder}` is not trained yet. Go on with: secateur resume {self.folder}"
+            )
+        return Supernet(load(self.folder / SUPERNET))
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        from secateur.verbs.loading import load_tokenizer
+
+        return load_tokenizer(str(self.folder / SUPERNET))
+
+    def save(
+        self, member: RunMember, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False
+    ) -> Exported:
+        from secateur.export import export, load
+
+        weights = self.folder / MEMBERS / member.key
+        there = member.polished is not None and weights.is_dir()
+        if polished and not there:
+            raise StudyError(
+                f"the sub-network {member.key} was not polished. Polished ones: {', '.join(self.polished) or 'none'}."
+            )
+        use = there if polished is None else polished
+        return export(
+            self.supernet,
+            member.plan,
+            folder,
+            tokenizer=self.tokenizer,
+            model=load(weights).eval() if use else None,
+            onnx=onnx,
+            int8=int8,
+            kind=self.task["kind"],
+            facts=self._facts(member, use),
+        )
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """name, kind, main metric, metrics, sizes."""
+        return dict(self.store.get_meta("task", {}))
+
+    def _facts(self, member: RunMember, polished: bool) -> dict[str, Any]:
+        values: Mapping[str, float] = member.polished.values if polished and member.polished else member.values
+        test = scores_on_test(member.polished) if polished and member.polished else member.test
+        whole = self.unpruned_test
+        return {
+            "base_model": self.configuration.model,
+            "task": self.task.get("name"),
+            "metric": self.task.get("main"),
+            "validation": 1 - values["error"],
+            "test": 1 - test["error"] if test else None,
+            "whole_validation": 1 - self.unpruned["error"],
+            "whole_test": 1 - whole["error"] if whole else None,
+            "polished": polished,
+        }
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def scores_on_test(trial: Trial | None) -> dict[str, float] | None:
+    """The test scores in a polished trial's details: those named `test_…`."""
+    if trial is None:
+        return None
+    found = {n.removeprefix("test_"): float(v) for n, v in trial.details.items() if n.startswith("test_")}
+    return found or None
+
+
+def parse_under(under: list[str] | None) -> dict[str, Bound]:
+    """`["body_parameters=50%", "latency<=20ms"]` as bounds by name."""
+    bounds: dict[str, Bound] = {}
+    for text in under or []:
+        name, _, bound = text.replace("<=", "=").partition("=")
+        bounds[name.strip()] = Bound.parse(bound)
+    return bounds
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,98 @@
+"""What the commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from secateur.report.numbers import show
+from secateur.verbs.run import REPORT, Run, RunMember, scores_on_test
+
+if TYPE_CHECKING:
+    from secateur.export import Exported
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def shown_run(run: Run) -> None:
+    """The front of a finished run, and where to go on."""
+    front_table(list(run.front))
+    console = _console()
+    console.print(f"\nReport: {run.folder / REPORT}", soft_wrap=True)
+    console.print(f"Export: secateur export {run.folder} --under body_parameters=50% --to pruned", soft_wrap=True)
+
+
+def front_table(members: Sequence[RunMember]) -> None:
+    """A table of sub-networks: scores on validation and test data, polished ones beside, and costs."""
+    from rich.table import Table
+
+    if not members:
+        _console().print("The front is empty: the search has not got so far yet.")
+        return
+    run = members[0].run
+    assert run is not None
+    metric = run.task.get("main", "score")
+    # polished networks are shown even where their shared weights are not on the front
+    rows = {m.key: m for m in members}
+    if len(members) > 1:
+        rows.update({m.key: m for m in run.front.pool if m.key in run.polished})
+    ordered = sorted(rows.values(), key=lambda m: m.values["body_parameters"])
+    measured = [name for name in ("latency", "memory") if any(name in m.values for m in ordered)]
+    table = Table(title=f"{len(members)} sub-networks on the front of {run.folder}", title_justify="left")
+    table.add_column("key")
+    table.add_column("architecture")
+    for title in ("body", "parameters", *measured, metric, "test", "polished", "polished, test"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for member in ordered:
+        table.add_row(*_row(run, member, measured))
+    whole, test = run.unpruned, run.unpruned_test
+    table.add_section()
+    costs = [show(whole[name], _KINDS[name]) for name in measured]
+    scores = [show(1 - whole["error"], "score"), show(1 - test["error"], "score") if test else ""]
+    table.add_row("", "unpruned", "100 %", show(whole["parameters"], "count"), *costs, *scores, "", "")
+    _console().print(table)
+
+
+_KINDS = {"latency": "seconds", "memory": "bytes"}
+
+
+def _row(run: Run, member: RunMember, measured: Sequence[str]) -> list[str]:
+    share = member.values["body_parameters"] / (run.unpruned["body_parameters"] or 1)
+    cells = [member.key[:8], _text(member), f"{100 * share:.1f} %", show(member.values["parameters"], "count")]
+    cells += [show(member.values[name], _KINDS[name]) if name in member.values else "" for name in measured]
+    test, polished = member.test, member.polished
+    cells += [show(1 - member.values["error"], "score"), show(1 - test["error"], "score") if test else ""]
+    if polished is not None and polished.status == "complete":
+        tested = scores_on_test(polished)
+        return [*cells, show(1 - polished.values["error"], "score"), show(1 - tested["error"], "score") if tested else ""]
+    return [*cells, "", ""]
+
+
+def _text(member: RunMember) -> str:
+    """The architecture in a few words."""
+    plan = member.plan
+    heads = {p.heads.count for p in plan.layers}
+    units = {p.units.count for p in plan.layers}
+    if not plan.layers:
+        return "no layers"
+    if len(heads) == len(units) == 1:
+        return f"{len(plan.layers)} × ({heads.pop()} heads, {units.pop()} units)"
+    return f"{len(plan.layers)} layers, {sum(p.heads.count for p in plan.layers)} heads, {sum(p.units.count for p in plan.layers)} units"
+
+
+def shown_export(exported: Exported) -> None:
+    """Where an export lies, and how far its forms differ."""
+    console = _console()
+    how = (
+        "a plain checkpoint"
+        if exported.kind == "plain"
+        else "a checkpoint with its own modelling file (trust_remote_code=True)"
+    )
+    console.print(f"{exported.folder}: {how}", soft_wrap=True)
+    for name, value in exported.differences.items():
+        console.print(f"  largest difference, {name}: {value:.1e}")
+    console.print(f"  files: {', '.join(exported.files)}", soft_wrap=True)

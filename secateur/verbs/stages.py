@@ -1,0 +1,340 @@
+"""The stages of a run, in order: warm-up, order, train, search, polish, report. Each leaves its result in the run's folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import load_file, save_file
+
+from secateur.architecture import digest
+from secateur.catalogue import find
+from secateur.devices import describe_device, resolve_device
+from secateur.errors import BoundError, EvaluationFailure, StudyError
+from secateur.estimators.base import Estimator
+from secateur.estimators.building import BuildOnce
+from secateur.estimators.cost import Cost
+from secateur.estimators.latency import LatencyEstimator
+from secateur.estimators.memory import MemoryEstimator
+from secateur.estimators.shared_weights import SharedWeightsError, score
+from secateur.export import load
+from secateur.export.checkpoint import save_checkpoint
+from secateur.export.quiet import quiet
+from secateur.spaces.pruning import PruningSpace
+from secateur.study import POLISH, Front, Journal, Member, RunLog, Study
+from secateur.supernet import Importance, Order, Supernet, importance, reorder
+from secateur.tasks import TaskData, load_task
+from secateur.training.polish import polish
+from secateur.training.trainer import train_supernet
+from secateur.verbs.loading import load_model, load_tokenizer
+from secateur.verbs.progress import Progress
+from secateur.verbs.run import LOG, MEMBERS, ORDER, SUPERNET, Run
+
+WARMED = "warmed-up"  # the super-network after the warm-up, kept until it is trained
+SCRATCH = "training"  # the trainer's own checkpoints, kept until a stage is done
+SCORED = 1024  # training examples that importance is computed on
+
+
+class Stages:
+    """One run on its way. `go` does what is left to do."""
+
+    def __init__(self, run: Run, progress: Progress) -> None:
+        self.run = run
+        self.c = run.configuration
+        self.store = run.store
+        self.journal = Journal(run.store)
+        self.progress = progress
+        self.log = RunLog(run.folder / LOG)
+        self.device = str(resolve_device(self.c.device))
+        self.folder = run.folder / SUPERNET
+
+    def go(self) -> None:
+        """Every stage that is not done yet."""
+        self.data = self._data()
+        self.supernet = self._supernet()
+        self.space = self._space()
+        wanted = ["warm-up", "order"] * bool(self.c.order) + ["train", "search"] + ["polish"] * bool(self.c.polish) + ["report"]
+        for stage in wanted:
+            if self.journal.done(stage):
+                continue
+            self.log.write("stage", stage=stage)
+            with self.journal.stage(stage) as entry:
+                getattr(self, stage.replace("-", "_"))(entry.details)
+        shutil.rmtree(self.folder / SCRATCH, ignore_errors=True)
+        self.log.write("finished")
+
+    # What the stages work on
+
+    def _data(self) -> TaskData:
+        c = self.c
+        with self.progress.bar("reading data"):
+            source = c.model if not self.journal.done("train") else str(self.folder)
+            data = load_task(
+                c.data,
+                load_tokenizer(source),
+                text=c.text,
+                label=c.label,
+                kind=c.kind,
+                seed=c.seed,
+                max_length=c.max_length,
+                validation_share=c.validation_share,
+                test_share=c.test_share,
+                max_train=c.max_train,
+                max_validation=c.max_validation,
+                max_test=c.max_test,
+            )
+        known = self.store.get_meta("data")
+        if known is not None and known != data.fingerprint:
+            raise StudyError(f"`{c.data}` has changed since `{self.run.folder}` began. Start a new run on the new data.")
+        self.store.set_meta("data", data.fingerprint)
+        sizes = {name: len(data.split(name)) for name in ("train", "validation", "test")}
+        task = data.task
+        facts = {"name": task.name, "kind": task.kind, "main": task.main, "metrics": list(task.metrics), "sizes": sizes}
+        self.store.set_meta("task", facts)
+        return data
+
+    def _supernet(self) -> Supernet:
+        """The super-network as the last finished stage left it."""
+        with quiet():
+            if self.journal.done("train"):
+                supernet = Supernet(load(self.folder).to(self.device))
+            elif self.journal.done("warm-up"):
+                supernet = Supernet(load(self.folder / WARMED).to(self.device))
+                if self.journal.done("order"):
+                    reorder(supernet, Order.from_arrays(load_file(self.folder / ORDER)))
+            else:
+                supernet = Supernet(load_model(self.c.model, self.data, seed=self.c.seed, device=self.device))
+        shape = supernet.shape
+        self.store.set_meta("shape", {"layers": shape.layers, "heads": shape.heads, "units": shape.units})
+        return supernet
+
+    def _space(self) -> PruningSpace:
+        space: PruningSpace = find("space", self.c.space)(self.supernet.shape, **self.c.limits())
+        return space
+
+    # The stages
+
+    def warm_up(self, details: dict[str, Any]) -> None:
+        """An ordinary fine-tuning run: importance means little before the head is trained."""
+        self._train("warm-up", find("strategy", "standard")(self.space), self.c.warming_up())
+        self._save(self.folder / WARMED)
+
+    def order(self, details: dict[str, Any]) -> None:
+        """Sort every layer's heads and units by importance. The permutation and the scores are kept."""
+        examples = self.data.train[:SCORED]
+        with self.progress.bar("scoring heads and units") as advance:
+            total = -(-len(examples) // 32)
+
+            def batches() -> Any:
+                for done, batch in enumerate(self.data.batches(examples, 32)):
+                    advance(done + 1, total)
+                    yield {name: value.to(self.device) for name, value in batch.items()}
+
+            scores: Importance = importance(self.supernet, batches())
+        order = scores.order()
+        save_file({**scores.as_arrays(), **order.as_arrays()}, self.folder / ORDER)
+        reorder(self.supernet, order)
+
+    def train(self, details: dict[str, Any]) -> None:
+        """Train the super-network with the strategy."""
+        strategy = find("strategy", self.c.strategy)(self.space, k=self.c.k)
+        self._train("train", strategy, self.c.training())
+        self._save(self.folder)
+        shutil.rmtree(self.folder / WARMED, ignore_errors=True)
+
+    def search(self, details: dict[str, Any]) -> None:
+        """Search the space on shared weights."""
+        error = SharedWeightsError(
+            self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=bool(self.c.depths)
+        )
+        estimators: list[Estimator] = [Cost(self.supernet, self.space, length=self.c.latency_length), error]
+        estimators += self._measuring([o.name for o in self.run.objectives])
+        if not self.store.get_meta("unpruned"):
+            self.store.set_meta("unpruned", self._whole([o.name for o in self.run.objectives]))
+        searcher = find("searcher", self.c.searcher)(
+            self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths)
+        )
+        with self.progress.bar(f"searching ({self.c.searcher})") as advance:
+            ended = [sum(t.id is not None and t.status != "running" for t in self.store.trials())]
+
+            def on_trial(trial: Any) -> None:
+                ended[0] += 1
+                advance(ended[0], self.c.trials)
+
+            study = Study(
+                self.store, searcher, estimators, self.run.objectives, self.run.unpruned, log=self.log, on_trial=on_trial
+            )
+            study.run(self.c.trials)
+        details["exhausted"] = study.exhausted
+        if not self.run.front.members:
+            raise BoundError(self._nothing_found())
+
+    def _nothing_found(self) -> str:
+        reasons = [t.reason for t in self.store.trials() if t.reason]
+        nearest = f" The last one had {reasons[-1]}." if reasons else ""
+        return f"no trial of {self.c.trials} met the bounds of {', '.join(self.c.objectives)}.{nearest} Loosen a bound in a new run."
+
+    def polish(self, details: dict[str, Any]) -> None:
+        """Fine-tune the best sub-network below each share of the body's parameters."""
+        chosen = self._chosen()
+        (self.run.folder / MEMBERS).mkdir(exist_ok=True)
+        for i, member in enumerate(chosen):
+            if member.architecture.key in self.run.polished:
+                continue
+            self._polish_one(member, f"polishing {i + 1} of {len(chosen)}")
+        details["polished"] = [m.architecture.key for m in chosen]
+
+    def _chosen(self) -> list[Member]:
+        found: dict[str, Member] = {}
+        pool = Front.of(self.run.trials, self.run.objectives, self.run.unpruned)
+        for bound in self.c.bounds():
+            try:
+                best = pool.best(under={"body_parameters": bound})
+            except BoundError as error:
+                self.log.write("not polished", bound=str(bound), reason=str(error))
+                continue
+            found.setdefault(best.architecture.key, best)
+        return list(found.values())
+
+    def _polish_one(self, member: Member, title: str) -> None:
+        key = member.architecture.key
+        plan = self.space.plan(member.architecture)
+        student = self.supernet.extract(plan)
+        scratch = self.folder / SCRATCH / f"polish-{key}"
+        name = f"polish {key[:8]}"
+        try:
+            with self.progress.bar(title) as advance, quiet():
+                rows = polish(
+                    student, self.supernet.model, self.data, self.c.polishing(), scratch, device=self.device, progress=advance
+                )
+        except EvaluationFailure as failure:
+            self.log.write("polish failed", key=key, reason=str(failure))
+            self.store.add(member.architecture, "failed", {}, POLISH, reason=str(failure))
+            return
+        self._keep_curve(name, rows)
+        validation = score(student, self.data.task, self.data.batches("validation", self.c.evaluation_batch))
+        test = score(student, self.data.task, self.data.batches("test", self.c.evaluation_batch))
+        target = self.run.folder / MEMBERS / key
+        shutil.rmtree(target, ignore_errors=True)  # an unfinished earlier try: its result was never stored
+        with quiet():
+            save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=student)
+        counted = {n: v for n, v in member.values.items() if n != "error"}
+        self.store.add(
+            member.architecture,
+            "complete",
+            {"error": validation["error"], **counted},
+            POLISH,
+            {f"test_{n}": v for n, v in test.items()},
+        )
+        shutil.rmtree(scratch, ignore_errors=True)
+
+    def report(self, details: dict[str, Any]) -> None:
+        """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished networks only."""
+        front = self.run.front
+        chosen = [front.pool[i] for i in self._places(front)]
+        keys = {m.key for m in front} | {m.key for m in chosen} | set(self.run.polished)
+        members = [m for m in front.pool if m.key in keys]
+        tests = self.run.tests
+        with self.progress.bar("scoring on test data") as advance:
+            batches = list(self.data.batches("test", self.c.evaluation_batch))
+            if self.run.unpruned_test is None:
+                self.store.set_meta("unpruned_test", score(self.supernet.model, self.data.task, batches))
+            for done, member in enumerate(members):
+                if member.key not in tests:
+                    tests[member.key] = self._test(member.architecture, batches)
+                advance(done + 1, len(members))
+        self.store.set_meta("tests", tests)
+        with self.progress.bar("measuring on this machine") as advance:
+            self._measure([m.architecture for m in chosen], advance)
+        self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
+        from secateur.verbs.report import write
+
+        write(self.run)
+
+    def _places(self, front: Front[Any]) -> list[int]:
+        """Where in the pool the sub-networks are that the report compares with the whole network."""
+        wanted = set(self.run.polished) or {m.architecture.key for m in self._chosen()}
+        return [i for i, m in enumerate(front.pool) if m.architecture.key in wanted]
+
+    # Helpers
+
+    def _train(self, name: str, strategy: Any, settings: Any) -> None:
+        with self.progress.bar(f"training ({strategy.name})") as advance, quiet():
+            rows = train_supernet(
+                self.supernet,
+                strategy,
+                self.data,
+                settings,
+                self.folder / SCRATCH / name,
+                device=self.device,
+                progress=advance,
+            )
+        self._keep_curve(name, rows)
+        shutil.rmtree(self.folder / SCRATCH / name, ignore_errors=True)
+
+    def _keep_curve(self, name: str, rows: list[dict[str, float]]) -> None:
+        for row in rows:
+            self.store.log_curve(name, int(row["step"]), {"loss": row["loss"], "learning_rate": row.get("learning_rate", 0.0)})
+
+    def _save(self, folder: Path) -> None:
+        with quiet():
+            self.supernet.model.save_pretrained(folder)
+            self.data.tokenizer.save_pretrained(folder)
+
+    def _test(self, architecture: Any, batches: Any) -> dict[str, float]:
+        return score(self._build(architecture), self.data.task, batches)
+
+    def _build(self, architecture: Any) -> Any:
+        """The sub-network as a user would load it; the whole network for an architecture of another space, which only that is."""
+        plan = self.space.plan(architecture) if self.space.contains(architecture) else self.supernet.whole
+        return self.supernet.extract(plan)
+
+    def _measuring(self, names: list[str]) -> list[Estimator]:
+        """Estimators for those of latency and memory that are named."""
+        build = BuildOnce(self._build)
+        identity = digest(str(self.supernet.model.config.to_dict()))
+        c, kind = self.c, self.data.task.kind
+        size = {"device": self.device, "batch": c.latency_batch, "length": c.latency_length, "kind": kind, "identity": identity}
+        found: list[Estimator] = []
+        if "latency" in names:
+            found.append(LatencyEstimator(build, threads=c.threads, **size))
+        if "memory" in names:
+            found.append(MemoryEstimator(build, **size))
+        return found
+
+    def _whole(self, names: list[str]) -> dict[str, float]:
+        """The unpruned network's values. The space's bounds do not matter to it."""
+        whole = find("space", "layer")(self.supernet.shape)
+        estimators = [
+            Cost(self.supernet, whole, length=self.c.latency_length),
+            SharedWeightsError(self.supernet, whole, self.data, batch_size=self.c.evaluation_batch, depths=False),
+            *self._measuring(names),
+        ]
+        values: dict[str, float] = {}
+        for estimator in estimators:
+            found = estimator.evaluate([whole.largest()])[0]
+            if found.failure:
+                raise StudyError(f"the unpruned network cannot be evaluated: {found.failure}.")
+            values.update(found.values)
+        return values
+
+    def _measure(self, architectures: list[Any], advance: Any) -> None:
+        """Latency and memory of the whole network and of the chosen ones, for the report's before and after."""
+        measured = self.run.measured
+        estimators = self._measuring(["latency", "memory"])
+        notes: list[str] = list(self.store.get_meta("notes", []))
+        whole = find("space", "layer")(self.supernet.shape).largest()
+        jobs: list[tuple[str, Any]] = [("unpruned", whole), *((a.key, a) for a in architectures)]
+        for done, (key, architecture) in enumerate(jobs):
+            if key not in measured:
+                values: dict[str, float] = {}
+                for estimator in estimators:
+                    found = estimator.evaluate([architecture])[0]
+                    values.update(found.values)
+                    if found.details.get("latency_loaded"):
+                        notes = ["The machine was busy with other work while latencies were measured: they are too high."]
+                measured[key] = values
+            advance(done + 1, len(jobs))
+        self.store.set_meta("measured", measured)
+        self.store.set_meta("notes", notes)
