@@ -32,12 +32,27 @@ app = typer.Typer(
 
 
 def _command(verb: Callable[..., Any], show: Callable[[Any], None]) -> None:
+    """Make a command of a verb. An error that the user can mend is shown without a traceback, and the exit code is 2."""
+
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
-        show(verb(**arguments))
+        try:
+            show(verb(**arguments))
+        except ConfigurationError as error:
+            _fail(error.faults)
+        except SecateurError as error:
+            _fail([str(error)])
+        except KeyboardInterrupt as stop:
+            _fail([str(stop) or "stopped."], code=130)
 
     command.__doc__ = (verb.__doc__ or "").split("\n\n    Raises")[0]  # what it raises is for readers of the code
     app.command(verb.__name__)(command)
+
+
+def _fail(lines: list[str], code: int = 2) -> None:
+    for line in lines:
+        print(f"secateur: {line}", file=sys.stderr)
+    raise typer.Exit(code)
 
 
 def _print(found: Any) -> None:
@@ -61,26 +76,9 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def main() -> None:
-    """Entry point. An error that the user can mend is shown without a traceback, and the exit code is 2."""
+    """Entry point."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        app()
-    except ConfigurationError as error:
-        _fail(*error.faults)
-    except SecateurError as error:
-        _fail(str(error))
-    except KeyboardInterrupt:
-        _fail("stopped. What was done is saved; go on with: secateur resume RUN", code=130)
-    except OSError as error:
-        if error.errno != 28:
-            raise
-        _fail("the disk is full. What was done is saved; make room and go on with: secateur resume RUN")
-
-
-def _fail(*lines: str, code: int = 2) -> None:
-    for line in lines:
-        print(f"secateur: {line}", file=sys.stderr)
-    raise SystemExit(code)
+    app()
 
 
 if __name__ == "__main__":

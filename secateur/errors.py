@@ -60,5 +60,9 @@ class MissingExtraError(SecateurError):
         super().__init__(f"`{library}` is not installed. Install it with: pip install 'secateur[{extra}]'")
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C during a run: what was done is saved, and the message says how to go on."""
+
+
 class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an error of the user
     """One architecture could not be evaluated. The trial fails with this reason; the study goes on."""

@@ -1,4 +1,4 @@
-"""One experiment: a training method on a task with a seed, scored at shares of the encoder's parameters. Writes one JSON line per score.
+"""One experiment: a training method on a task with a seed, scored at shares of the encoder's parameters. One JSON line per score.
 
     python experiment.py --model MINILM --data GLUE_FOLDER --task stsb --seed 0 --method ordered --out scores.jsonl
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from secateur.architecture import Architecture, digest
 from secateur.estimators.base import Estimator, Evaluation
-from secateur.spaces.pruning import PruningSpace
+from secateur.spaces.pruning import Plan, PruningSpace
 from secateur.supernet import Supernet
 
 
 class Cost(Estimator):
-    """`parameters`, `body_parameters` and `macs` (one sequence of `length` tokens) of sub-networks, by arithmetic."""
+    """`parameters`, `body_parameters` and `macs` (`batch` sequences of `length` tokens) of sub-networks, by arithmetic."""
 
     yields = ("parameters", "body_parameters", "macs")
     cost = 0
@@ -24,8 +24,11 @@ class Cost(Estimator):
 
     @property
     def fingerprint(self) -> str:
-        shape = self.supernet.shape
-        return digest("cost", self.supernet.anatomy.family, str(shape), str(self.batch), str(self.length))
+        # What the counts are made of: two models of one shape may differ in width, vocabulary, head or frozen weights.
+        nothing, supernet = Plan.of([]), self.supernet
+        outside = supernet.parameters(nothing), supernet.macs(nothing, self.batch, self.length)
+        parts = (supernet.anatomy.family, supernet.shape, supernet.counts, outside, self.batch, self.length)
+        return digest("cost", *map(str, parts))
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
         out = []

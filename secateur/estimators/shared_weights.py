@@ -52,7 +52,8 @@ def weights_digest(model: Any) -> str:
     """A digest of all weights: what a number on shared weights depends on."""
     parts: list[bytes] = []
     for name, tensor in model.state_dict().items():
-        parts += [name.encode(), tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes()]
+        flat = tensor.detach().cpu().reshape(-1).contiguous()
+        parts += [name.encode(), f"{tensor.dtype} {tuple(tensor.shape)}".encode(), flat.view(torch.uint8).numpy().tobytes()]
     return digest(*parts)
 
 
@@ -73,10 +74,16 @@ class SharedWeightsError(Estimator):
         self.data = data
         self.batch_size = batch_size
         self.depths = depths and isinstance(space, Small)
+        self._known: tuple[list[tuple[int, int]], str] = [], ""
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
-        return digest("shared weights", weights_digest(self.supernet.model), self.data.fingerprint, str(self.batch_size))
+        # Every trial asks for it, and hashing all weights takes a while: only when torch's counters of changes have moved.
+        tensors = [*self.supernet.model.parameters(), *self.supernet.model.buffers()]
+        versions = [(t.data_ptr(), 0 if t.is_inference() else t._version) for t in tensors]
+        if versions != self._known[0]:
+            self._known = versions, weights_digest(self.supernet.model)
+        return digest("shared weights", self._known[1], self.data.fingerprint, str(self.batch_size))
 
     @cached_property
     def batches(self) -> list[Batch]:
@@ -104,9 +111,15 @@ class SharedWeightsError(Estimator):
         plan = space.plan(architecture)
         deepest = len(plan.layers)
         shallower = {int(a["layers"]): a for a in space.depths(architecture) if int(a["layers"]) < deepest}  # type: ignore[arg-type]
-        scorers = {depth: Scorer(self.data.task) for depth in (*shallower, deepest)}
+        scorers = {depth: Scorer(self.data.task) for depth in (deepest, *shallower)}
         for batch in self.batches:
-            for depth, output in sweep(self.supernet, plan, list(shallower), _inputs(batch)).items():
-                scorers[depth].update(output.logits, batch["labels"])
-        extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items())
+            outputs = sweep(self.supernet, plan, list(shallower), _inputs(batch))
+            for depth, scorer in list(scorers.items()):
+                try:
+                    scorer.update(outputs[depth].logits, batch["labels"])
+                except EvaluationFailure:
+                    if depth == deepest:
+                        raise
+                    del scorers[depth]  # nobody asked for it: it fails alone
+        extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items() if depth in scorers)
         return Evaluation({"error": scorers[deepest].error()}, extra=extra, details=scorers[deepest].compute())

@@ -64,14 +64,18 @@ def cut_tensors(module: nn.Module, cut: Cut) -> Iterator[tuple[str, torch.Tensor
         yield "bias", module.bias, 0  # type: ignore[misc]
 
 
+#: Where a module keeps its hooks: one set on a ghost must not stay on the shared layer.
+_HOOKS = tuple(name for name, value in nn.Module().__dict__.items() if isinstance(value, OrderedDict) and "_hooks" in name)
+
+
 def _shallow(module: nn.Module) -> nn.Module:
     clone = module.__class__.__new__(module.__class__)
-    clone.__dict__ = dict(module.__dict__)
+    attributes = dict(module.__dict__)
     for name in ("_parameters", "_buffers", "_modules"):
-        clone.__dict__[name] = dict(module.__dict__[name])
-    for name, value in module.__dict__.items():  # a hook set on a ghost must not stay on the shared layer
-        if isinstance(value, OrderedDict) and "_hooks" in name:
-            clone.__dict__[name] = OrderedDict(value)
+        attributes[name] = dict(attributes[name])
+    for name in _HOOKS:
+        attributes[name] = OrderedDict(attributes[name])
+    clone.__dict__ = attributes
     return clone
 
 
@@ -86,6 +90,15 @@ def _cloned(layer: nn.Module, path: str) -> nn.Module:
             layer._modules[name] = child
         layer = child
     return layer
+
+
+def _numbered(module: nn.Module, prefix: str = "") -> Iterator[str]:
+    """Paths of the sub-modules that know their place in the cache. `named_modules` and `getattr` would cost as much as the rest."""
+    for name, child in module._modules.items():
+        if child is not None:
+            if child.__dict__.get("layer_idx") is not None:
+                yield prefix + name
+            yield from _numbered(child, f"{prefix}{name}.")
 
 
 _SIZES = {("Linear", "out"): "out_features", ("Linear", "in"): "in_features", ("Conv1D", "out"): "nf", ("Conv1D", "in"): "nx"}
@@ -115,9 +128,8 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
             module = _cloned(ghost, path)
             module.__dict__[name] = module.__dict__[name] * kept[by].count // full[by]
     if plan.heads.count:  # layer_idx is renumbered: the modules that hold one must be clones
-        for path, module in list(ghost.named_modules()):
-            if getattr(module, "layer_idx", None) is not None and path:
-                _cloned(ghost, path)
+        for path in list(_numbered(ghost)):
+            _cloned(ghost, path)
     return ghost
 
 

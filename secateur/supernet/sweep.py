@@ -6,14 +6,18 @@ final norms, poolers and every kind of head need no code of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
 from secateur.spaces.pruning.plan import Plan
+from secateur.supernet.ghosts import instance_attributes
 from secateur.supernet.supernet import Supernet
+
+Batch = Mapping[str, torch.Tensor]
 
 
 class _Replay(nn.Module):
@@ -28,33 +32,90 @@ class _Replay(nn.Module):
         return self.states
 
 
-def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Mapping[str, torch.Tensor]) -> dict[int, Any]:
-    """Outputs of the first d layers of `plan`, for each d of `depths` and for the whole plan, from one pass through them."""
+class _Before:
+    """The modules beside the stack that run before it (embeddings, rotary angles), and what they returned.
+
+    A replayed state makes their work vain, so they return the same again instead of doing it once more for each depth.
+    """
+
+    def __init__(self, supernet: Supernet) -> None:
+        first = supernet.anatomy.layers.split(".")[0]
+        self.modules = [module for name, module in supernet.base.named_children() if name != first]
+        self.returned: dict[nn.Module, Any] = {}
+        self.several: set[nn.Module] = set()
+        self.open = True
+
+    def hook(self, module: nn.Module, args: Any, output: Any) -> None:
+        if self.open:
+            if module in self.returned:
+                self.several.add(module)  # one that is asked twice must not answer the same twice
+            self.returned[module] = output
+
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Within the context, what the modules return is noted."""
+        self.returned.clear()
+        self.several.clear()
+        self.open = True
+        handles = [module.register_forward_hook(self.hook) for module in self.modules]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @contextlib.contextmanager
+    def repeated(self) -> Iterator[None]:
+        """Within the context, they return it."""
+        with contextlib.ExitStack() as stack:
+            for module, output in self.returned.items():
+                if module not in self.several:
+                    stack.enter_context(instance_attributes(module, {"forward": lambda *a, _output=output, **k: _output}))
+            yield
+
+
+@contextlib.contextmanager
+def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[Callable[[Batch], dict[int, Any]]]:
+    """Within the context: a function from a batch to the outputs of the first d layers of `plan`, for each d of `depths` and for
+    the whole plan, from one pass through them. For many batches; the sub-network is selected once."""
+    wanted = sorted({d for d in depths if d < len(plan.layers)})
     captured: dict[int, torch.Tensor] = {}
-    wanted = {d for d in depths if d < len(plan.layers)}
-    outputs: dict[int, Any] = {}
+    before = _Before(supernet)
+    replay = _Replay()
     with supernet.select(plan) as model:
         stack: Any = supernet.base.get_submodule(supernet.anatomy.layers)
 
         def keep(place: int) -> Any:
             def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
-                captured[place] = args[0] if args else kwargs["hidden_states"]
+                before.open = False
+                if place in wanted:
+                    captured[place] = args[0] if args else kwargs["hidden_states"]
 
             return hook
 
-        hooks = [
+        for place, layer in enumerate(stack):  # ghosts: their hooks end with them
             layer.register_forward_pre_hook(keep(place), with_kwargs=True)
-            for place, layer in enumerate(stack)
-            if place in wanted
-        ]
-        try:
-            outputs[len(plan.layers)] = model(**batch)
-        finally:
-            for hook in hooks:
-                hook.remove()
-    replay = _Replay()
-    with supernet.select(Plan.uniform(1, 1, 1)), supernet.replaced(nn.ModuleList([replay])) as model:
-        for depth in sorted(wanted):
-            replay.states = captured[depth]
-            outputs[depth] = model(**batch)
-    return outputs
+
+        def run(batch: Batch) -> dict[int, Any]:
+            with before.recorded() if wanted else contextlib.nullcontext():
+                outputs = {len(plan.layers): model(**batch)}
+            if wanted:
+                with (
+                    supernet.select(Plan.uniform(1, 1, 1)),
+                    supernet.replaced(nn.ModuleList([replay])),
+                    before.repeated(),
+                ):
+                    for depth in wanted:
+                        replay.states = captured[depth]
+                        outputs[depth] = model(**batch)
+            captured.clear()
+            replay.states = None
+            return outputs
+
+        yield run
+
+
+def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Batch) -> dict[int, Any]:
+    """`sweeping` for one batch."""
+    with sweeping(supernet, plan, depths) as run:
+        return run(batch)

@@ -1,1 +1,1 @@
-"""Training: the super-network with a strategy, and the polishing of single sub-networks. Submodules import torch; this does not."""
+"""Training: the super-network with a strategy, and the polishing of single sub-networks. Its submodules import torch."""

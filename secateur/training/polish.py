@@ -7,24 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Trainer
 
-from secateur.training.distillation import distillation_loss
 from secateur.training.settings import TrainingSettings
-from secateur.training.trainer import Watch, run_trainer, training_arguments
+from secateur.training.stage_trainer import StageTrainer, Watch, run_stage, training_arguments
 
 
-class PolishTrainer(Trainer):
+class PolishTrainer(StageTrainer):
     """Trainer whose loss adds the distance to a frozen teacher's outputs."""
 
-    def __init__(
-        self, teacher: Any, *, settings: TrainingSettings, regression: bool, language_modelling: bool, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, teacher: Any, *, settings: TrainingSettings, **kwargs: Any) -> None:
+        super().__init__(settings=settings, **kwargs)
         self.teacher = teacher
-        self.settings = settings
-        self.regression = regression
-        self.model_accepts_loss_kwargs = language_modelling
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -33,14 +26,7 @@ class PolishTrainer(Trainer):
         if self.settings.distillation_weight:
             with torch.no_grad():
                 told = self.teacher(**{name: value for name, value in inputs.items() if name != "labels"})
-            loss = loss + self.settings.distillation_weight * distillation_loss(
-                outputs["logits"],
-                told["logits"],
-                temperature=self.settings.temperature,
-                regression=self.regression,
-                squared_temperature=self.settings.squared_temperature,
-                labels=inputs.get("labels"),
-            )
+            loss = loss + self.distillation(outputs["logits"], told["logits"], inputs.get("labels"), num_items_in_batch)
         return (loss, outputs) if return_outputs else loss
 
 
@@ -54,19 +40,29 @@ def polish(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, float]]:
-    """Fine-tune `student` in place on `data` (a TaskData). Returns the log rows."""
+    """Fine-tune `student` in place on `data` (a TaskData), and leave it in eval mode. Returns the log rows.
+
+    Resumes from the folder's last checkpoint. The teacher, on the same device, is asked in eval mode and left as it was.
+    """
+    training = teacher.training
     teacher.eval()
-    trainer = PolishTrainer(
-        teacher,
-        settings=settings,
-        regression=data.task.kind == "regression",
-        language_modelling=data.task.kind == "language_modelling",
-        model=student,
-        args=training_arguments(settings, folder, len(data.train), device),
-        train_dataset=data.train,
-        data_collator=data.collate,
-        callbacks=[Watch(progress)],
-    )
-    rows = run_trainer(trainer, folder)
+
+    def make() -> StageTrainer:
+        return PolishTrainer(
+            teacher,
+            settings=settings,
+            regression=data.task.kind == "regression",
+            language_modelling=data.task.kind == "language_modelling",
+            model=student,
+            args=training_arguments(settings, folder, len(data.train), device),
+            train_dataset=data.train,
+            data_collator=data.collate,
+            callbacks=[Watch(progress)],
+        )
+
+    try:
+        rows = run_stage(make, student, folder)
+    finally:
+        teacher.train(training)
     student.eval()
     return rows

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from secateur.errors import ConfigurationError
+
+
+def _number(value: Any, whole: bool = False) -> bool:
+    return isinstance(value, int if whole else int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -16,7 +22,7 @@ class TrainingSettings:
     batch_size: int = 32
     warmup: float = 0.06  # share of the steps in which the learning rate rises
     weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
+    max_grad_norm: float = 1.0  # 0: gradients are not clipped
     temperature: float = 10.0
     distillation_weight: float = 1.0
     squared_temperature: bool = False
@@ -28,14 +34,27 @@ class TrainingSettings:
 
     def faults(self, prefix: str = "") -> list[str]:
         """What is wrong with these settings, all at once."""
-        positive = ("epochs", "learning_rate", "batch_size", "temperature")
-        out = [f"`{prefix}{n}` must be positive, got {getattr(self, n)}." for n in positive if not getattr(self, n) > 0]
-        if self.distillation_weight < 0:
-            out.append(f"`{prefix}distillation_weight` must not be negative, got {self.distillation_weight}.")
+        values = vars(self)
+        out: list[str] = []
+        for name in ("epochs", "learning_rate", "temperature"):
+            if not _number(values[name]) or values[name] <= 0:
+                out.append(f"`{prefix}{name}` must be positive, got {values[name]}.")
+        if not _number(self.batch_size, whole=True) or self.batch_size < 1:
+            out.append(f"`{prefix}batch_size` must be a whole number of at least 1, got {self.batch_size}.")
+        for name in ("weight_decay", "max_grad_norm", "distillation_weight"):
+            if not _number(values[name]) or values[name] < 0:
+                out.append(f"`{prefix}{name}` must not be negative, got {values[name]}.")
+        if not _number(self.warmup) or not 0 <= self.warmup < 1:
+            out.append(f"`{prefix}warmup` is a share of the steps: at least 0 and below 1, got {self.warmup}.")
+        if not _number(self.checkpoints, whole=True) or self.checkpoints < 0:
+            out.append(f"`{prefix}checkpoints` must be a whole number of at least 0, got {self.checkpoints}.")
+        if not _number(self.seed, whole=True) or not 0 <= self.seed < 2**32:
+            out.append(f"`{prefix}seed` must be a whole number from 0 to 2³² − 1, got {self.seed}.")
         if self.mixed_precision not in (None, "bf16", "fp16"):
             out.append(f"`{prefix}mixed_precision` must be bf16 or fp16, got `{self.mixed_precision}`.")
         return out
 
     def check(self) -> None:
+        """Raise ConfigurationError with every fault."""
         if faults := self.faults():
             raise ConfigurationError(faults)

@@ -79,7 +79,9 @@ def resolve(given: Mapping[str, Any]) -> Configuration:
     """The configuration of what the user gave. Raises ConfigurationError that lists every fault."""
     values = {**preset(given["preset"]), **{k: v for k, v in given.items() if v is not None}}
     configuration = Configuration(**{**dict.fromkeys(given), **values})
-    configuration.model, configuration.data = str(configuration.model), str(configuration.data)
+    for name in ("model", "data"):  # a run can be resumed from anywhere
+        path = Path(str(getattr(configuration, name))).expanduser()
+        setattr(configuration, name, str(path.resolve()) if path.exists() else str(getattr(configuration, name)))
     if isinstance(configuration.text, str):
         configuration.text = [configuration.text]
     for name in ("objectives", "polish_at"):

@@ -77,16 +77,29 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
         anatomy_of(config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            loaded = auto.from_pretrained(_where(model), **options)
+            # a head for other labels is replaced by a new one; anything else that does not fit is an error
+            loaded, said = auto.from_pretrained(
+                _where(model), ignore_mismatched_sizes=True, output_loading_info=True, **options
+            )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise _fault(model, error) from error
     except Exception as error:  # safetensors raises a class of its own for a damaged file
         if type(error).__module__.startswith("safetensors"):
             raise _fault(model, error) from error
         raise
+    _check_body(model, loaded, said)
     if loaded.config.pad_token_id is None:
         loaded.config.pad_token_id = data.tokenizer.pad_token_id
     return loaded.to(device)
+
+
+def _check_body(model: str, loaded: Any, said: Any) -> None:
+    """Raise ModelError where weights of the layers or embeddings are missing or of another size."""
+    body = loaded.base_model_prefix + "."
+    odd = [str(key[0] if isinstance(key, tuple) else key) for key in (*said["mismatched_keys"], *said["missing_keys"])]
+    odd = sorted(name for name in odd if name.startswith(body) and "pooler" not in name)
+    if odd:
+        raise ModelError(f"the weights in `{model}` do not fit its configuration: {odd[0]} and {len(odd) - 1} more are amiss.")
 
 
 def _where(model: str) -> str:

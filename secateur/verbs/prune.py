@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from secateur.errors import StudyError
+from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError
 from secateur.verbs.configuration import Configuration, resolve
 from secateur.verbs.progress import Progress
 from secateur.verbs.run import STUDY, SUPERNET, Run
@@ -145,8 +146,8 @@ def prune(
 ) -> Run:
     """Find the sub-networks of a pre-trained Transformer that trade quality against cost best, on your data and device.
 
-    Trains the model as a super-network, searches it, fine-tunes the best, and writes a report. Everything lies in one folder; a run that
-    was stopped goes on with `secateur resume`.
+    Trains the model as a super-network, searches it, fine-tunes the best, and writes a report. Everything lies in one
+    folder; a run that was stopped goes on with `secateur resume`.
     """
     given = dict(locals())
     show = bool(given.pop("progress"))
@@ -185,9 +186,26 @@ def go_on(folder: Path, progress: Progress) -> Run:
     from secateur.study import RunLock
 
     run = Run(folder)
+    again = f"What was done is saved; go on with: secateur resume {folder}"
     with RunLock(folder):
         progress.say(f"[bold]{folder}[/bold]: {run.configuration.model} on {run.configuration.data}")
-        from secateur.verbs.stages import Stages
+        try:
+            from secateur.verbs.stages import Stages
 
-        Stages(run, progress).go()
+            Stages(run, progress).go()
+        except KeyboardInterrupt:
+            raise Stopped(f"stopped. {again}") from None
+        except EvaluationFailure as failure:
+            raise StudyError(f"{failure} {again}") from failure
+        except SecateurError:
+            raise
+        except Exception as error:
+            if disk_is_full(error):
+                raise StudyError(f"the disk is full. {again}") from error
+            raise
     return run
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether an error, of whatever library, says that no space is left."""
+    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)

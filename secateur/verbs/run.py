@@ -46,7 +46,7 @@ class RunMember(Member):
 
     @property
     def polished(self) -> Trial | None:
-        """The result of fine-tuning this sub-network, or None: its `values` are on validation data, its `details` on test data."""
+        """The result of fine-tuning this sub-network, or None. Its `values` are on validation, its `details` on test data."""
         return self._run.polished.get(self.key)
 
     def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
@@ -156,12 +156,16 @@ class Run:
                 f"the sub-network {member.key} was not polished. Polished ones: {', '.join(self.polished) or 'none'}."
             )
         use = there if polished is None else polished
+        network = None
+        if use:
+            network = self.supernet.extract(member.plan).eval()
+            network.load_state_dict(load(weights).state_dict())
         return export(
             self.supernet,
             member.plan,
             folder,
             tokenizer=self.tokenizer,
-            model=load(weights).eval() if use else None,
+            model=network,
             onnx=onnx,
             int8=int8,
             kind=self.task["kind"],

@@ -81,7 +81,8 @@ def _text(member: RunMember) -> str:
         return "no layers"
     if len(heads) == len(units) == 1:
         return f"{len(plan.layers)} × ({heads.pop()} heads, {units.pop()} units)"
-    return f"{len(plan.layers)} layers, {sum(p.heads.count for p in plan.layers)} heads, {sum(p.units.count for p in plan.layers)} units"
+    heads_kept, units_kept = (sum(getattr(p, by).count for p in plan.layers) for by in ("heads", "units"))
+    return f"{len(plan.layers)} layers, {heads_kept} heads, {units_kept} units"
 
 
 def shown_export(exported: Exported) -> None:

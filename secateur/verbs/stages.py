@@ -173,7 +173,8 @@ class Stages:
     def _nothing_found(self) -> str:
         reasons = [t.reason for t in self.store.trials() if t.reason]
         nearest = f" The last one had {reasons[-1]}." if reasons else ""
-        return f"no trial of {self.c.trials} met the bounds of {', '.join(self.c.objectives)}.{nearest} Loosen a bound in a new run."
+        asked = ", ".join(self.c.objectives)
+        return f"no trial of {self.c.trials} met the bounds of {asked}.{nearest} Loosen a bound in a new run."
 
     def polish(self, details: dict[str, Any]) -> None:
         """Fine-tune the best sub-network below each share of the body's parameters."""
@@ -230,7 +231,7 @@ class Stages:
         shutil.rmtree(scratch, ignore_errors=True)
 
     def report(self, details: dict[str, Any]) -> None:
-        """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished networks only."""
+        """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished ones only."""
         front = self.run.front
         chosen = [front.pool[i] for i in self._places(front)]
         keys = {m.key for m in front} | {m.key for m in chosen} | set(self.run.polished)
@@ -286,7 +287,7 @@ class Stages:
         return score(self._build(architecture), self.data.task, batches)
 
     def _build(self, architecture: Any) -> Any:
-        """The sub-network as a user would load it; the whole network for an architecture of another space, which only that is."""
+        """The sub-network as a user would load it. An architecture of another space can only be the whole network."""
         plan = self.space.plan(architecture) if self.space.contains(architecture) else self.supernet.whole
         return self.supernet.extract(plan)
 

@@ -14,7 +14,7 @@ from secateur.spaces.pruning.plan import Plan
 
 @dataclass(frozen=True)
 class Draw:
-    """One pass of a step: the whole network (`plan` None) or a sub-network, distilled from the whole network's logits or not."""
+    """One pass of a step: the whole network (`plan` None) or a sub-network, distilled from the whole one's logits or not."""
 
     plan: Plan | None = None
     distilled: bool = False

@@ -1,0 +1,119 @@
+"""What a study costs beside its evaluations: store and searcher, per trial, with an estimator that costs nothing.
+
+Wall-clock time, since a store waits for the disk: SQLite in a file, the log beside it, as a run has them. Target: at most 10 ms
+a trial for `random` and `local` over 200 trials. Beside them, a suggestion of `ehvi` at 100 observations in `small`: at most 2 s.
+A ratio is the time ÷ the time allowed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from measuring import FULL, Report, arguments
+
+from secateur.architecture import Architecture
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.search.base import Searcher
+from secateur.search.ehvi import Ehvi
+from secateur.search.local import LocalSearch
+from secateur.search.random import Random
+from secateur.spaces.pruning import Shape, Small
+from secateur.study.log import RunLog
+from secateur.study.loop import Study
+from secateur.study.store import Store
+from secateur.testing.toys import Toy
+
+ALLOWED_TRIAL = 0.010
+ALLOWED_SUGGESTION = 2.0
+
+
+class Free(Estimator):
+    """Made-up costs by formula."""
+
+    yields = ("error", "parameters")
+    cost: ClassVar[int] = 0
+    fingerprint = "free"
+
+    def __init__(self, toy: Toy) -> None:
+        self.toy = toy
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        found = [self.toy.evaluate(a) for a in architectures]
+        return [Evaluation({name: values[name] for name in self.yields}) for values in found]
+
+
+def trials(searcher: Searcher, toy: Toy, folder: Path, count: int) -> list[float]:
+    """Seconds from the end of each trial to the end of the next."""
+    ends = []
+    with Store.create(folder / "study.db") as store:
+        study = Study(
+            store,
+            searcher,
+            [Free(toy)],
+            toy.objectives,
+            {},
+            log=RunLog(folder / "log.jsonl"),
+            on_trial=lambda trial: ends.append(time.perf_counter()),
+        )
+        start = time.perf_counter()
+        study.run(count)
+    times = [start, *ends]
+    return [b - a for a, b in itertools.pairwise(times)]
+
+
+def suggestions(toy: Toy, observations: int, count: int, seed: int) -> tuple[list[float], list[float]]:
+    """Wall-clock and processor seconds of each of `count` suggestions, the first at `observations` results."""
+    searcher = Ehvi(toy.space, toy.objectives, seed=seed)
+    random = Random(toy.space, toy.objectives, seed=seed)
+    for proposal in random.ask(observations):
+        searcher.tell(toy.result(proposal.architecture))
+    wall, processor = [], []
+    for _ in range(count):
+        start = time.perf_counter(), time.thread_time()
+        (proposal,) = searcher.ask()
+        wall.append(time.perf_counter() - start[0])
+        processor.append(time.thread_time() - start[1])
+        searcher.tell(toy.result(proposal.architecture, proposal.id))
+    return wall, processor
+
+
+def main() -> None:
+    given = arguments(__doc__ or "")
+    count, observations, asked = (20, 12, 2) if given.quick else (200, 100, 9)
+    toy = Toy.of(Small(Shape(FULL.layers, FULL.heads, FULL.units)))
+    report = Report(given.quick)
+    for kind in (Random, LocalSearch):
+        with tempfile.TemporaryDirectory() as folder:
+            times = trials(kind(toy.space, toy.objectives, seed=given.seed), toy, Path(folder), count)
+        report.add(
+            f"overhead of a trial, {kind.name}",
+            statistics.mean(times) / ALLOWED_TRIAL,
+            1.0,
+            milliseconds=statistics.mean(times) * 1e3,
+            median=statistics.median(times) * 1e3,
+            highest=max(times) * 1e3,
+            trials=len(times),
+        )
+    wall, processor = suggestions(toy, observations, asked, given.seed)
+    for name, value in (("first", wall[0]), ("median", statistics.median(wall))):
+        report.add(
+            f"ehvi suggestion at {observations} observations, {name}",
+            value / ALLOWED_SUGGESTION,
+            1.0,
+            seconds=value,
+            processor_seconds=processor[0] if name == "first" else statistics.median(processor),
+            lowest=min(wall),
+            highest=max(wall),
+            suggestions=1 if name == "first" else asked,
+        )
+    report.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Training checkpoints: found, checked, and never half-written."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from transformers.trainer_utils import get_last_checkpoint
+
+from secateur.errors import EvaluationFailure, StudyError
+
+#: Where a checkpoint is written; it moves to its place when it is whole, so that a killed process leaves no half one.
+UNFINISHED = "unfinished"
+_STATE = "trainer_state.json"
+
+
+def resumable(folder: Path) -> str | None:
+    """The last checkpoint in a training folder, or None. Raises StudyError where there is one that cannot be read."""
+    if not folder.is_dir():
+        return None
+    last: str | None = get_last_checkpoint(str(folder))
+    if last is not None and (fault := _fault(Path(last))):
+        raise StudyError(f"the checkpoint `{last}` is damaged: {fault}. Move it away to start this stage again.")
+    return last
+
+
+def _fault(checkpoint: Path) -> str | None:
+    """What is wrong with a checkpoint. All of it is needed: without the optimiser a resumed run would be another run."""
+    names = {path.name for path in checkpoint.iterdir()}
+    weights = sorted(n for n in names if n.endswith(".safetensors"))
+    needed = ("optimizer.pt", "scheduler.pt", _STATE)
+    missing = [n for n in needed if n not in names] + ["model.safetensors"] * (not weights)
+    missing += ["rng_state.pth"] * (not any(n.startswith("rng_state") for n in names))
+    if missing:
+        return f"it has no {', '.join(missing)}"
+    try:
+        json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))["global_step"]
+    except (ValueError, KeyError, TypeError, OSError):
+        return f"{_STATE} cannot be read"
+    for name in weights:
+        try:
+            with safe_open(checkpoint / name, framework="pt"):  # checks the header against the file's size
+                pass
+        except (SafetensorError, OSError, ValueError) as error:
+            return f"{name} cannot be read ({error})"
+    for name in sorted(n for n in names if n.endswith((".pt", ".pth"))):
+        try:
+            with zipfile.ZipFile(checkpoint / name) as archive:
+                bad = archive.testzip()
+        except (zipfile.BadZipFile, OSError) as error:
+            return f"{name} cannot be read ({error})"
+        if bad is not None:
+            return f"{name} fails its check sum"
+    return None
+
+
+def refuse_diverged(model: Any, step: int) -> None:
+    """Raise EvaluationFailure where a weight is not finite. All processes hold the same: all raise or none."""
+    if not bool(torch.stack([p.detach().isfinite().all() for p in model.parameters()]).all()):
+        raise diverged(step)
+
+
+def diverged(step: int) -> EvaluationFailure:
+    """The failure of a run whose loss or weights are no longer numbers."""
+    return EvaluationFailure(f"training diverged at step {step}: the loss is no longer a number. Lower the learning rate.")

@@ -1,0 +1,184 @@
+"""What every training stage shares: transformers' Trainer, kept silent, reproducible and safe to kill."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from secateur.errors import ConfigurationError, StudyError
+from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged, resumable
+from secateur.training.distillation import distillation_loss
+from secateur.training.random_state import preserved_random_state
+from secateur.training.sampling import EpochSampler
+from secateur.training.settings import TrainingSettings
+
+
+def training_arguments(settings: TrainingSettings, folder: Path, examples: int, device: str) -> TrainingArguments:
+    """Trainer's arguments for these settings; `examples` is the size of the training set."""
+    batch = settings.batch_size * int(os.environ.get("WORLD_SIZE", "1"))
+    steps = max(1, math.ceil(math.ceil(examples / batch) * settings.epochs))
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        per_device_train_batch_size=settings.batch_size,
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        train_sampling_strategy="group_by_length" if settings.group_by_length else "random",
+        gradient_checkpointing=settings.gradient_checkpointing,
+        bf16=settings.mixed_precision == "bf16",
+        fp16=settings.mixed_precision == "fp16",
+        seed=settings.seed,
+        data_seed=settings.seed,
+        save_strategy="steps" if settings.checkpoints else "no",
+        save_steps=max(1, math.ceil(steps / max(settings.checkpoints, 1))),
+        save_total_limit=1,
+        logging_strategy="steps",
+        logging_steps=max(1, steps // 100),
+        logging_nan_inf_filter=False,
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=device == "cpu",
+        dataloader_pin_memory=device != "cpu",
+        ddp_find_unused_parameters=True,  # a sub-network leaves parameters without gradients
+        remove_unused_columns=False,
+    )
+
+
+class Watch(TrainerCallback):
+    """Reports each step, and stops a run whose loss is no longer a number."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
+        self.progress = progress
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.progress is not None:
+            self.progress(state.global_step, state.max_steps)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
+        if not math.isfinite((logs or {}).get("loss", 0.0)):
+            raise diverged(state.global_step)
+
+
+class StageTrainer(Trainer):
+    """Trainer that prints nothing, orders its examples by (seed, epoch), writes whole checkpoints only, and can distil."""
+
+    def __init__(
+        self, *, settings: TrainingSettings, regression: bool = False, language_modelling: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if self.args.n_gpu > 1:
+            raise ConfigurationError(
+                f"{self.args.n_gpu} GPUs are visible without a launcher. "
+                "Start with `torchrun`, or set CUDA_VISIBLE_DEVICES to one."
+            )
+        self.settings = settings
+        self.regression = regression
+        self.model_accepts_loss_kwargs = language_modelling  # only causal heads divide by the number of tokens
+        self._staging: str | None = None
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+
+    def distillation(
+        self, student: torch.Tensor, teacher: torch.Tensor, labels: torch.Tensor | None, num_items_in_batch: Any
+    ) -> torch.Tensor:
+        """The weighted distance of a student's logits to its teacher's, on the scale of the loss it is added to."""
+        shared = num_items_in_batch is not None and self.model_accepts_loss_kwargs
+        term = distillation_loss(
+            student,
+            teacher,
+            temperature=self.settings.temperature,
+            regression=self.regression,
+            squared_temperature=self.settings.squared_temperature,
+            labels=labels,
+            items=num_items_in_batch if shared else None,
+        )
+        if shared and self.args.average_tokens_across_devices:  # the items are those of all processes, whose mean is taken
+            term = term * self.accelerator.num_processes
+        return self.settings.distillation_weight * term
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        data: Any = self.train_dataset if train_dataset is None else train_dataset
+        strategy = str(getattr(self.args.train_sampling_strategy, "value", self.args.train_sampling_strategy))
+        grouped = strategy == "group_by_length"
+        lengths = getattr(data, "lengths", None)
+        if strategy not in ("random", "group_by_length") or (grouped and lengths is None):
+            return super()._get_train_sampler(train_dataset)
+        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        batch = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        return EpochSampler(len(data), batch, seed, lengths if grouped else None)
+
+    def _get_output_dir(self, trial: Any) -> str:
+        return self._staging or str(super()._get_output_dir(trial))
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Write aside, then move into place: what is named a checkpoint is whole, whenever the process is killed."""
+        refuse_diverged(self.model, self.state.global_step)
+        folder = Path(super()._get_output_dir(trial))
+        staging = folder / UNFINISHED
+        if self.args.should_save:
+            shutil.rmtree(staging, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        self._staging = str(staging)
+        try:
+            super()._save_checkpoint(model, trial)
+        except Exception as error:
+            if "No space left on device" in str(error) or shutil.disk_usage(folder).free < 1 << 20:
+                shutil.rmtree(staging, ignore_errors=True)
+                raise StudyError(
+                    f"the disk is full: no checkpoint could be written to `{folder}`. Free some space and resume."
+                ) from error
+            raise
+        finally:
+            self._staging = None
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            name = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            older = [path for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*") if path.name != name]
+            os.replace(staging / name, folder / name)
+            staging.rmdir()
+            for path in older:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def lent(model: Any) -> Iterator[None]:
+    """A model in a trainer's hands: mode, caching and gradient checkpointing are as before afterwards, gradients empty."""
+    training = model.training
+    caching = getattr(model.config, "use_cache", None)  # Trainer turns it off, and it would be saved so
+    checkpointing = model.is_gradient_checkpointing
+    try:
+        yield
+    finally:
+        model.zero_grad(set_to_none=True)
+        model.train(training)
+        if caching is not None:
+            model.config.use_cache = caching
+        if model.is_gradient_checkpointing and not checkpointing:
+            model.gradient_checkpointing_disable()
+
+
+def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path) -> list[dict[str, float]]:
+    """Make a trainer of `model` and train, from the last checkpoint in `folder` where there is one.
+
+    Returns the log rows (step, loss, learning_rate, …). Raises StudyError for a damaged checkpoint, EvaluationFailure where
+    training diverges.
+    """
+    last = resumable(folder)
+    with preserved_random_state(), lent(model):
+        trainer = make()
+        result = trainer.train(resume_from_checkpoint=last)
+        if not math.isfinite(result.training_loss):  # also what came after the last log row
+            raise diverged(result.global_step)
+        refuse_diverged(model, result.global_step)
+    return [row for row in trainer.state.log_history if "loss" in row]

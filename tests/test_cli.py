@@ -1,0 +1,167 @@
+"""The command line: help, one clear line for every mistake, exit code 2."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from secateur.cli import app
+from secateur.verbs.prune import prune
+
+runner = CliRunner()
+
+
+def faults(*arguments: str) -> list[str]:
+    """The lines that a bad command prints; it must exit with 2 and show no traceback."""
+    result = runner.invoke(app, list(arguments))
+    assert result.exit_code == 2, result.output
+    lines = [line for line in result.stderr.splitlines() if line]
+    assert all(line.startswith("secateur: ") for line in lines), result.stderr
+    return lines
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    return str(folder)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    path = tmp_path / "data.csv"
+    path.write_text("text,label\n" + "yes,1\nno,0\n" * 20)
+    return str(path)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from secateur.cli import app; from typer.testing import CliRunner; r = CliRunner().invoke(app, ['prune', '--help']);"
+        "assert r.exit_code == 0, r.output;"
+        "heavy = {'torch', 'transformers', 'pandas', 'sklearn', 'scipy', 'sqlalchemy', 'plotly', 'moocore'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_every_argument_of_the_api_is_an_option() -> None:
+    shown = runner.invoke(app, ["prune", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    for name in inspect.signature(prune).parameters:
+        option = {"objectives": "--objective"}.get(name, "--" + name.replace("_", "-"))
+        assert option in shown, option
+
+
+def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
+    lines = faults(
+        "prune", "--model", "./nowhere", "--data", str(tmp_path / "none.csv"), "--space", "smal", "--searcher", "rndom",
+        "--strategy", "fulll", "--objective", "error", "--objective", "latancy", "--epochs", "-1", "--trials", "0",
+    )  # fmt: skip
+    text = "\n".join(lines)
+    for said in ("`./nowhere`", "none.csv", "`small`", "`random`", "`full`", "`latency`", "`epochs`", "`trials`"):
+        assert said in text
+    assert len(lines) == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--objective", "parameters"], "first objective must be `error`"),
+        (["--objective", "error", "--objective", "error"], "twice"),
+        (["--objective", "error", "--objective", "latency<=fast"], "no bound"),
+        (["--polish-at", "half"], "`half` is no bound"),
+        (["--mixed-precision", "fp8"], "bf16 or fp16"),
+        (["--preset", "best"], "unknown preset `best`"),
+        (["--text", "review"], "`text`, `label`"),
+        (["--k", "-2"], "`k` must not be negative"),
+        (["--validation-share", "1.5"], "between 0 and 1"),
+        (["--temperature", "0"], "`temperature` must be positive"),
+    ],
+)
+def test_one_fault_one_line(arguments: list[str], said: str, model: str, data: str, tmp_path: Path) -> None:
+    lines = faults("prune", "--model", model, "--data", data, "--to", str(tmp_path / "run"), *arguments)
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("text,label\n", "no rows"),
+        ("text,label\n" + "yes,1\n" * 30, "one class"),
+        ("text,label\n" + "yes,1\nno,\n" * 20, "missing"),
+    ],
+)
+def test_bad_data(content: str, said: str, tmp_path: Path, model_dir: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    lines = faults("prune", "--model", model_dir, "--data", str(path), "--to", str(tmp_path / "run"), "--quiet")
+    assert len(lines) == 1
+    assert "bad.csv" in lines[0] or said in lines[0]
+
+
+@pytest.fixture
+def model_dir(tmp_path: Path) -> str:
+    """A model whose tokenizer loads: data are read with it."""
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_tokenizer import toy_tokenizer
+
+    folder = tmp_path / "tiny"
+    toy_model("bert").save_pretrained(folder)
+    toy_tokenizer(["yes", "no"], max_length=16).save_pretrained(folder)
+    return str(folder)
+
+
+def test_labels_that_are_no_numbers(tmp_path: Path, model_dir: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("text,label\n" + "yes,1.5\nno,often\n" * 20)
+    lines = faults(
+        "prune", "--model", model_dir, "--data", str(path), "--kind", "regression", "--to", str(tmp_path / "run"), "--quiet"
+    )
+    assert "often" in lines[0]
+
+
+def test_unknown_family(tmp_path: Path, data: str) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "mamba"}')
+    (line,) = faults("prune", "--model", str(folder), "--data", data)
+    assert "`mamba`" in line
+    assert "distilbert" in line
+    assert "own-model-family.md" in line
+
+
+def test_damaged_model(tmp_path: Path, model_dir: str, data: str) -> None:
+    (Path(model_dir) / "model.safetensors").write_bytes(b"nonsense")
+    (line,) = faults("prune", "--model", model_dir, "--data", data, "--to", str(tmp_path / "run"), "--quiet")
+    assert model_dir in line.replace("\n", "")
+
+
+def test_ranges_that_do_not_fit(tmp_path: Path, model_dir: str, data: str) -> None:
+    (line,) = faults(
+        "prune", "--model", model_dir, "--data", data, "--to", str(tmp_path / "run"), "--quiet", "--heads", "4..99"
+    )
+    assert "`heads` must lie in" in line
+
+
+def test_verbs_on_what_is_no_run(tmp_path: Path) -> None:
+    for verb in (["front"], ["report"], ["resume"], ["export", "--to", "x", "--key", "a"]):
+        (line,) = faults(verb[0], str(tmp_path), *verb[1:])
+        assert "is no run" in line
+    (line,) = faults("front", str(tmp_path / "none"))
+    assert "there is no run folder" in line
+    (line,) = faults("export", str(tmp_path), "--to", "x")
+    assert "--under" in line
+
+
+def test_version() -> None:
+    import secateur
+
+    assert runner.invoke(app, ["--version"]).output.strip() == secateur.__version__

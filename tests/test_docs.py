@@ -1,0 +1,262 @@
+"""Every snippet of README.md and docs/ runs.
+
+A page's blocks run in order, in one namespace and one folder. `python` blocks are executed. Of `bash` blocks, each `secateur`
+line goes through the command line; `make`, `pip`, `git`, `torchrun` and `cd` lines are only checked against what they name.
+
+The folder holds toys under the names that the pages use, so that no page is rewritten for the test (an existing path wins over
+a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `train.csv`, `reviews/`, and GLUE's RTE. A finished run lies in
+`runs/rte`, unless the page makes it itself. Three things differ from what a reader would see, all listed in `SUBSTITUTIONS` and
+`PARSED_ONLY`: there may be no GPU, and the demo takes minutes.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import os
+import random
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from secateur.anatomy import ANATOMIES
+from secateur.verbs.presets import PRESETS
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+#: What a snippet says → what the test runs.
+SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"'}
+#: Commands whose options are checked, and which are not run.
+PARSED_ONLY = {"demo"}
+
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line its text begins at."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [Block(m[1], m[2], text[: m.start(2)].count("\n") + 1) for m in FENCE.finditer(text)]
+
+
+# The toys
+
+
+def write_rows(path: Path, header: tuple[str, ...], rows: list[tuple[object, ...]], delimiter: str = ",") -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerows([header, *rows])
+
+
+def write_data(folder: Path) -> list[str]:
+    """The data files; returns their texts."""
+    rng = random.Random(0)
+    words = (["bad", "dull", "poor", "weak"], ["good", "great", "fine", "lovely"])
+    rows: list[tuple[object, ...]] = []
+    for i in range(96):
+        text = [rng.choice(words[i % 2]) for _ in range(3)] + ["film", "plot"]
+        rng.shuffle(text)
+        rows.append((" ".join(text), i % 2))
+    write_rows(folder / "train.csv", ("review", "stars"), rows)
+    (folder / "reviews").mkdir()
+    write_rows(folder / "reviews" / "train.tsv", ("text", "label"), rows[:72], "\t")
+    write_rows(folder / "reviews" / "test.tsv", ("text", "label"), rows[72:], "\t")
+    pairs = [
+        (one[0], other[0], "entailment" if one[1] == other[1] else "not_entailment")
+        for one, other in zip(rows[:64], rows[1:65:2] * 2, strict=True)
+    ]
+    rte = folder / "glue" / "rte"
+    rte.mkdir(parents=True)
+    write_rows(rte / "train.tsv", ("sentence1", "sentence2", "label"), pairs[:48], "\t")
+    write_rows(rte / "dev.tsv", ("sentence1", "sentence2", "label"), pairs[48:], "\t")
+    return [str(row[0]) for row in rows]
+
+
+def write_model(folder: Path, family: str, texts: list[str]) -> None:
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_tokenizer import toy_tokenizer
+
+    toy_model(family, num_labels=2, max_position_embeddings=128).save_pretrained(folder)
+    toy_tokenizer(texts).save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that each page gets a copy of."""
+    folder = tmp_path_factory.mktemp("docs")
+    texts = write_data(folder)
+    write_model(folder / "my-model", "bert", texts)
+    write_model(folder / "my-llama", "llama", texts)
+    shutil.copytree(folder / "my-model", folder / "bert-base-cased")
+    import secateur
+
+    with mock.patch.dict(os.environ, {"SECATEUR_DATA": str(folder)}):
+        run = secateur.prune(
+            str(folder / "bert-base-cased"),
+            "glue/rte",
+            to=folder / "runs" / "rte",
+            epochs=1,
+            trials=12,
+            polish_at=["50%"],
+            polish_epochs=1,
+            device="cpu",
+            progress=False,
+        )
+    run.close()
+    return folder
+
+
+@pytest.fixture
+def desk(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the workshop to run one page in. What a page registers is forgotten afterwards."""
+    folder = tmp_path / "desk"
+    shutil.copytree(workshop, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SECATEUR_DATA", str(folder))
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
+    known = dict(ANATOMIES)
+    yield folder
+    ANATOMIES.clear()
+    ANATOMIES.update(known)
+
+
+# Running
+
+
+def substituted(text: str) -> str:
+    for said, run in SUBSTITUTIONS.items():
+        text = text.replace(said, run)
+    return text
+
+
+def run_python(block: Block, page: Path, names: dict[str, object]) -> None:
+    tree = ast.parse(substituted(block.text), str(page))
+    ast.increment_lineno(tree, block.line - 1)  # so that a traceback points into the page
+    exec(compile(tree, str(page), "exec"), names)
+
+
+def commands(text: str) -> list[tuple[dict[str, str], list[str]]]:
+    """The commands of a block: variables set for one, and its words."""
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        variables = {}
+        while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
+            name, _, value = words.pop(0).partition("=")
+            variables[name] = value
+        if words:
+            found.append((variables, words))
+    return found
+
+
+def run_command(variables: dict[str, str], words: list[str]) -> None:
+    if words[0] == "secateur":
+        run_secateur(variables, words[1:])
+    elif words[0] == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        assert set(words[1:]) <= set(targets), words
+    elif words[0] == "pip":
+        check_pip(words)
+    else:
+        assert words[0] in ("git", "cd", "torchrun", "python"), f"nobody knows how to check `{' '.join(words)}`"
+
+
+def run_secateur(variables: dict[str, str], words: list[str]) -> None:
+    from typer.testing import CliRunner
+
+    from secateur.cli import app
+
+    words = shlex.split(substituted(shlex.join(words)))
+    if words[0] in PARSED_ONLY:
+        words = [*words, "--help"]
+    with mock.patch.dict(os.environ, variables):
+        result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def check_pip(words: list[str]) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for word in words:
+        for named in re.findall(r"\[([\w,]+)\]", word):
+            assert set(named.split(",")) <= set(extras), word
+    if "-c" in words:
+        assert (ROOT / words[words.index("-c") + 1]).is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_snippets_run(page, desk):
+    found = blocks(page)
+    if any(
+        "runs/rte" in line and re.search(r"--to runs/rte|to=\"runs/rte\"", line) for b in found for line in b.text.splitlines()
+    ):
+        shutil.rmtree(desk / "runs" / "rte")
+    names: dict[str, object] = {"__name__": "page"}
+    for block in found:
+        if block.language == "python":
+            run_python(block, page, names)
+        elif block.language == "bash":
+            for variables, words in commands(block.text):
+                run_command(variables, words)
+        else:
+            assert block.language in ("text", "yaml", "bibtex"), f"{page.name}:{block.line}: `{block.language}` is never run"
+
+
+# What the pages say
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    targets = [t.partition("#")[0] for t in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))]
+    local = [t for t in targets if t and not re.match(r"[a-z]+:", t)]
+    assert [t for t in local if not (page.parent / t).exists()] == []
+
+
+def test_every_page_is_on_the_map():
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / t.partition("#")[0]).resolve() for t in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert [p for p in PAGES[1:] if p != index and p.resolve() not in linked] == []
+
+
+def test_the_table_of_presets_is_the_presets():
+    page = (ROOT / "docs" / "how-to" / "presets.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| `")]
+    said = {row[0].strip("`"): row[1:] for row in rows}
+
+    def spelt(value: object) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return (
+            ", ".join(map(str, value)) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+        )
+
+    is_ = {name: [spelt(PRESETS[p][name]) for p in ("default", "klein2024", "demo")] for name in PRESETS["default"]}
+    assert said == is_, "\n".join(f"| `{name}` | {' | '.join(values)} |" for name, values in is_.items())
+
+
+def test_a_snippet_that_fails_is_found(desk):
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_python(Block("python", "x = 1\nx / 0\n", 40), ROOT / "README.md", {})
+    assert caught.tb.tb_next.tb_next.tb_lineno == 41
+    with pytest.raises(AssertionError):
+        run_command({}, ["make", "coffee"])
+    with pytest.raises(AssertionError):
+        run_command({}, ["pip", "install", "secateur[coffee]"])
+    with pytest.raises(AssertionError):
+        run_command({}, ["secateur", "front", "runs/rte", "--coffee"])

@@ -1,0 +1,156 @@
+"""The layout of DESIGN.md, kept: imports go up only, files stay short, nothing heavy loads before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "secateur"
+
+#: The layout, top to bottom. What shares a line may import each other.
+LAYOUT = [
+    ["errors"],
+    ["rng"],
+    ["architecture"],
+    ["objectives"],
+    ["pareto"],
+    ["spaces"],
+    ["encodings"],
+    ["predictors"],
+    ["search"],
+    ["anatomy"],
+    ["supernet"],
+    ["models"],
+    ["tasks"],
+    ["training"],
+    ["export", "auto"],
+    ["devices"],
+    ["estimators"],
+    ["baselines"],
+    ["tables"],
+    ["study"],
+    ["report"],
+    ["catalogue"],
+    ["verbs"],
+    ["cli"],
+    ["testing"],
+]
+RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
+
+#: Libraries that take long to import: none may load with `import secateur` or `--help`.
+HEAVY = ("torch", "transformers", "pandas", "sklearn", "scipy", "botorch", "optuna", "plotly", "moocore", "sqlalchemy")
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The package or module of the layout that a file belongs to; an empty string for `secateur/__init__.py`."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def imports(path: Path) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Line, module and names of every import of a file, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name, ()
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            yield node.lineno, ("." * node.level) + (node.module or ""), names
+
+
+def upward_faults(path: Path, part: str, found: Iterator[tuple[int, str, tuple[str, ...]]]) -> list[str]:
+    """The imports of a file that go down the layout."""
+    faults = []
+    for line, module, names in found:
+        if module.startswith("."):
+            faults.append(f"{path.name}:{line}: relative import of {module}")
+        elif module == "secateur":
+            targets = [name for name in names if name != "__version__"]  # the version is the package's own, known to all
+            faults += [f"{path.name}:{line}: {name} from the package itself" for name in targets if name not in RANK]
+            faults += [f"{path.name}:{line}: {name}" for name in targets if name in RANK and RANK[name] > RANK[part]]
+        elif module.startswith("secateur."):
+            target = module.split(".")[1]
+            if RANK[target] > RANK[part]:
+                faults.append(f"{path.name}:{line}: {module} stands below {part}")
+    return faults
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if part_of(p)], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_up_only(path):
+    assert upward_faults(path, part_of(path), imports(path)) == []
+
+
+def test_every_part_is_in_the_layout():
+    assert {part_of(path) for path in FILES} - {""} <= set(RANK)
+
+
+def test_an_import_that_goes_down_is_found(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text("def f():\n    from secateur.study import Study\n    import secateur.rng\n")
+    assert upward_faults(path, "search", imports(path)) == ["wrong.py:2: secateur.study stands below search"]
+
+
+@pytest.mark.parametrize("part", ["errors", "rng", "architecture", "objectives", "pareto", "spaces"])
+def test_values_know_nothing_of_torch(part):
+    for path in FILES:
+        if part_of(path) == part:
+            modules = {module.split(".")[0] for _, module, _ in imports(path)}
+            assert not modules & {"torch", "transformers"}, path
+
+
+def test_files_are_short():
+    long = {str(p.relative_to(ROOT)): n for p in FILES if (n := len(p.read_text(encoding="utf-8").splitlines())) >= 400}
+    assert not long
+
+
+def test_files_are_named_after_a_concept():
+    vague = {"utils", "util", "helpers", "helper", "misc", "common"}
+    assert [p for p in FILES if p.stem in vague or p.parent.name in vague] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import secateur",
+        "import secateur.catalogue",
+        "from secateur.cli import main; sys.argv = ['secateur', '--help']; main()",
+        "from secateur.cli import main; sys.argv = ['secateur', 'prune', '--help']; main()",
+    ],
+    ids=["import", "catalogue", "help", "prune-help"],
+)
+def test_nothing_heavy_loads_early(code):
+    script = (
+        f"import atexit, sys\natexit.register(lambda: print('LOADED', *[h for h in {HEAVY!r} if h in sys.modules]))\n{code}"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["LOADED"]
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode:
+        pytest.skip("this is no git checkout")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_machine_is_named():
+    # Written in pieces, so that this file does not name one either.
+    places = "|".join("/" + name + "/" for name in ("root", "work", "home/[a-z]+", "Users/[A-Za-z]+", "tmp/[a-z]"))
+    found = []
+    for path in tracked_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in re.finditer(rf"(?<![\w.])(?:{places})", text)]
+    assert found == []

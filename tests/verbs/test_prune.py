@@ -1,0 +1,195 @@
+"""`secateur prune` from end to end on a tiny model: what it leaves, and what of it loads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+import secateur
+from secateur.errors import BoundError, StudyError, UnknownNameError
+from secateur.estimators.shared_weights import score
+from secateur.study import Journal
+from secateur.tasks import load_task
+from secateur.verbs.export import export
+from secateur.verbs.front import front
+from secateur.verbs.report import report, report_data
+from secateur.verbs.resume import resume
+from secateur.verbs.run import Run
+
+
+def test_a_run_is_a_folder(finished: Path) -> None:
+    names = {p.name for p in finished.iterdir()}
+    assert {"config.yaml", "study.db", "supernet", "front", "report.html", "log.jsonl"} <= names
+    settings = yaml.safe_load((finished / "config.yaml").read_text())
+    assert settings["strategy"] == "full"  # from the preset
+    assert settings["trials"] == 6
+    assert not (finished / "supernet" / "training").exists()
+    events = [json.loads(line)["event"] for line in (finished / "log.jsonl").read_text().splitlines()]
+    assert events.count("stage") == 6
+    assert events[-1] == "finished"
+
+
+def test_every_stage_is_in_the_journal(finished: Path) -> None:
+    rows = Journal(Run(finished).store).rows()
+    assert [(r.name, r.status) for r in rows] == [
+        (name, "done") for name in ("warm-up", "order", "train", "search", "polish", "report")
+    ]
+
+
+def test_front_counts_what_it_says(finished: Path) -> None:
+    run = Run(finished)
+    assert len(run.front) >= 2
+    for member in run.front:
+        assert member.values["parameters"] == run.supernet.parameters(member.plan)
+        assert member.values["body_parameters"] == run.supernet.body_parameters(member.plan)
+    assert run.unpruned["body_parameters"] == run.supernet.body_parameters(run.supernet.whole)
+    asked = [t for t in run.trials if t.id is not None]
+    assert len(asked) == 6
+    assert any(t.origin == "sweep" for t in run.trials)
+
+
+def test_errors_are_those_of_the_extracted_networks(finished: Path, data_file: Path) -> None:
+    """What the study stored is what a user gets who extracts the network and scores it."""
+    run = Run(finished)
+    c = run.configuration
+    data = load_task(data_file, run.tokenizer, text=c.text, label=c.label, seed=c.seed, max_length=c.max_length)
+    for member in list(run.front)[:3]:
+        network = run.supernet.extract(member.plan)
+        assert score(network, data.task, data.batches("validation", 64))["error"] == pytest.approx(member.values["error"])
+        assert member.test is not None
+        assert score(network, data.task, data.batches("test", 64))["error"] == pytest.approx(member.test["error"])
+
+
+def test_polished_scores_stand_beside(finished: Path, data_file: Path) -> None:
+    run = Run(finished)
+    assert run.polished
+    c = run.configuration
+    data = load_task(data_file, run.tokenizer, text=c.text, label=c.label, seed=c.seed, max_length=c.max_length)
+    for key, trial in run.polished.items():
+        network = secateur.load(finished / "front" / key)
+        assert score(network, data.task, data.batches("test", 64))["error"] == pytest.approx(trial.details["test_error"])
+        assert run.member(key).polished == trial
+    assert all(m.trial is not None and m.trial.origin != "polish" for m in run.front.pool)
+
+
+def test_best_under_a_bound_is_saved_and_loads(finished: Path, tmp_path: Path) -> None:
+    run = Run(finished)
+    half = run.front.best(under={"body_parameters": "50%"})
+    assert half.values["body_parameters"] <= 0.5 * run.unpruned["body_parameters"]
+    exported = half.save(tmp_path / "half", polished=False)
+    assert all(value <= 1e-5 for value in exported.differences.values())
+    again = secateur.load(tmp_path / "half")
+    tokens = torch.tensor([[1, 2, 3, 4]])
+    with torch.no_grad(), run.supernet.select(half.plan) as selected:
+        torch.testing.assert_close(again(tokens).logits, selected(tokens).logits)
+    assert "accuracy" in (tmp_path / "half" / "README.md").read_text()
+
+
+def test_export_takes_polished_weights_where_there_are_some(finished: Path, tmp_path: Path) -> None:
+    run = Run(finished)
+    key = next(iter(run.polished))
+    export(finished, key=key[:8], to=tmp_path / "polished")
+    mine, stored = secateur.load(tmp_path / "polished"), secateur.load(finished / "front" / key)
+    for a, b in zip(mine.parameters(), stored.parameters(), strict=True):
+        assert torch.equal(a, b)
+    other = next(m for m in run.front.pool if m.key not in run.polished)
+    with pytest.raises(StudyError, match="not polished"):
+        other.save(tmp_path / "no", polished=True)
+
+
+def test_a_bound_that_nothing_meets_names_the_nearest(finished: Path) -> None:
+    with pytest.raises(BoundError, match="nearest"):
+        front(finished, under=["parameters=1"])
+    with pytest.raises(UnknownNameError, match="parameters"):
+        front(finished, under=["paramters=50%"])
+    with pytest.raises(BoundError, match="zzz"):
+        Run(finished).member("zzz")
+
+
+def test_report_says_what_the_run_says(finished: Path) -> None:
+    run = Run(finished)
+    data = report_data(run)
+    assert {row["key"] for row in data.front} >= {m.key for m in run.front}
+    assert data.importance is not None
+    assert len(data.importance["heads"]) == run.shape["layers"]
+    assert set(data.curves) >= {"warm-up", "train"}
+    assert data.unpruned["values"]["latency"] > 0
+    path = report(finished)
+    assert path.read_text(encoding="utf-8").count("<html") == 1
+
+
+def test_a_finished_run_has_nothing_left_to_do(finished: Path) -> None:
+    before = [(t.number, t.values) for t in Run(finished).trials]
+    resume(finished, progress=False)
+    assert [(t.number, t.values) for t in Run(finished).trials] == before
+
+
+def test_an_existing_folder_is_never_overwritten(finished: Path, model_folder: Path, data_file: Path, quick: Any) -> None:
+    with pytest.raises(StudyError, match="secateur resume"):
+        secateur.prune(str(model_folder), data=str(data_file), to=finished, **quick)
+
+
+def test_changed_data_are_noticed(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    path = tmp_path / "other.csv"
+    path.write_text("review,verdict\n" + "a fine film,good\na dull film,bad\n" * 20)
+    settings = yaml.safe_load((copy / "config.yaml").read_text())
+    (copy / "config.yaml").write_text(yaml.safe_dump({**settings, "data": str(path)}))
+    with pytest.raises(StudyError, match="has changed"):
+        resume(copy, progress=False)
+
+
+def test_damaged_files_are_reported_and_left_alone(finished: Path, tmp_path: Path) -> None:
+    for name in ("study.db", "config.yaml"):
+        copy = tmp_path / name
+        shutil.copytree(finished, copy)
+        (copy / name).write_bytes(b"\x00 nonsense: [")
+        with pytest.raises(StudyError, match=name.replace(".", r"\.")):
+            resume(copy, progress=False)
+        assert (copy / name).read_bytes() == b"\x00 nonsense: ["
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"space": "medium", "searcher": "local", "heads": "1..", "units": ":4"},
+        {"space": "large", "searcher": "mo-rea", "polish": False, "order": False},
+        {"space": "sublayer", "searcher": "random", "strategy": "sandwich", "objectives": ["error", "latency", "memory"]},
+        {"space": "layer", "strategy": "kd", "objectives": ["error", "macs<=80%"], "polish": False},
+    ],
+    ids=lambda c: c["space"],
+)
+def test_other_spaces_searchers_and_objectives(
+    changes: dict[str, Any], model_folder: Path, data_file: Path, tmp_path: Path, quick: Any
+) -> None:
+    run = secateur.prune(str(model_folder), data=str(data_file), to=tmp_path / "run", **{**quick, "epochs": 1.0, **changes})
+    assert len(run.front) >= 1
+    assert (tmp_path / "run" / "report.html").is_file()
+    for member in run.front:
+        for objective in run.objectives:
+            assert objective.violated(member.values, run.unpruned) is None
+    statuses = {t.status for t in run.trials if t.id is not None}
+    assert "failed" not in statuses
+
+
+@pytest.mark.slow
+def test_the_papers_preset_to_the_letter(model_folder: Path, data_file: Path, tmp_path: Path, quick: Any) -> None:
+    kept = {n: quick[n] for n in ("text", "label", "max_length", "device", "progress", "latency_length")}
+    run = secateur.prune(
+        str(model_folder), data=str(data_file), to=tmp_path / "run", preset="klein2024", trials=12, epochs=1.0, **kept
+    )
+    c = run.configuration
+    paper = (c.space, c.strategy, c.searcher, c.learning_rate, c.batch_size, c.k, c.temperature)
+    assert paper == ("small", "full", "ehvi", 2e-5, 4, 2, 10.0)
+    assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, False)
+    assert not run.polished
+    assert all(t.origin == "asked" for t in run.trials)
+    assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "report"]
