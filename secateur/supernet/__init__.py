@@ -2,6 +2,6 @@
 
 from secateur.supernet.order import Importance, Order, importance, reorder
 from secateur.supernet.supernet import Supernet
-from secateur.supernet.sweep import sweep
+from secateur.supernet.sweep import sweep, sweeping
 
-__all__ = ["Importance", "Order", "Supernet", "importance", "reorder", "sweep"]
+__all__ = ["Importance", "Order", "Supernet", "importance", "reorder", "sweep", "sweeping"]

@@ -93,7 +93,8 @@ def _cloned(layer: nn.Module, path: str) -> nn.Module:
 
 
 def _numbered(module: nn.Module, prefix: str = "") -> Iterator[str]:
-    """Paths of the sub-modules that know their place in the cache. `named_modules` and `getattr` would cost as much as the rest."""
+    """Paths of the sub-modules that know their place in the cache."""
+    # `named_modules` and `getattr` would take as long as all else that a ghost needs.
     for name, child in module._modules.items():
         if child is not None:
             if child.__dict__.get("layer_idx") is not None:

@@ -76,8 +76,8 @@ class _Before:
 
 @contextlib.contextmanager
 def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[Callable[[Batch], dict[int, Any]]]:
-    """Within the context: a function from a batch to the outputs of the first d layers of `plan`, for each d of `depths` and for
-    the whole plan, from one pass through them. For many batches; the sub-network is selected once."""
+    """Selects once, for many batches. Gives a function from a batch to the outputs by depth, from one pass through the layers:
+    of the first d of `plan` for each d of `depths`, and of all."""
     wanted = sorted({d for d in depths if d < len(plan.layers)})
     captured: dict[int, torch.Tensor] = {}
     before = _Before(supernet)
@@ -116,6 +116,6 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
 
 
 def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Batch) -> dict[int, Any]:
-    """`sweeping` for one batch."""
+    """Outputs of the first d layers of `plan`, for each d of `depths` and for the whole plan, from one pass through them."""
     with sweeping(supernet, plan, depths) as run:
         return run(batch)

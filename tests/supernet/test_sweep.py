@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from secateur.spaces.pruning import Plan
-from secateur.supernet import Supernet, sweep
+from secateur.supernet import Supernet, sweep, sweeping
 from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, toy_batch, toy_model
 
 KINDS = [
@@ -81,3 +81,40 @@ def test_an_exception_restores_everything():
         sweep(supernet, supernet.whole, range(3), {"input_ids": torch.tensor([[10_000]])})
     assert supernet.base.encoder.layer is supernet.layers
     assert all(not layer._forward_pre_hooks for layer in supernet.layers)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@torch.no_grad()
+def test_one_selection_serves_batches_of_any_length(family):
+    supernet = Supernet(toy_model(family))
+    long = {name: value for name, value in toy_batch(supernet.model).items() if name != "labels"}
+    short = {name: value[:1, :4] for name, value in long.items()}
+    plan = Plan.uniform(3, 2, 5)
+    with sweeping(supernet, plan, [0, 2]) as run:
+        found = [(batch, run(batch)) for batch in (long, short, long)]
+    for batch, outputs in found:
+        for depth, output in outputs.items():
+            with supernet.select(Plan.uniform(depth, 2, 5)) as model:
+                assert torch.allclose(output.logits, model(**batch).logits, atol=1e-6)
+
+
+@torch.no_grad()
+def test_embeddings_run_once_for_all_depths():
+    supernet = Supernet(toy_model("bert"))
+    runs = []
+    handle = supernet.model.bert.embeddings.word_embeddings.register_forward_hook(lambda *a: runs.append(1))
+    sweep(supernet, supernet.whole, range(3), toy_batch(supernet.model))
+    handle.remove()
+    assert len(runs) == 1
+    assert "forward" not in supernet.model.bert.embeddings.__dict__
+    assert not supernet.model.bert.embeddings._forward_hooks
+
+
+@torch.no_grad()
+def test_an_embedding_that_serves_twice_is_not_confused():
+    supernet = Supernet(toy_model("gpt2"))
+    batch = dict(toy_batch(supernet.model))
+    batch["token_type_ids"] = torch.ones_like(batch["input_ids"])  # GPT-2 looks them up in the table of words
+    for depth, output in sweep(supernet, supernet.whole, range(3), batch).items():
+        with supernet.select(Plan.uniform(depth, 4, 12)) as model:
+            assert torch.allclose(output.logits, model(**batch).logits, atol=1e-6)
