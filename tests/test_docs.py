@@ -5,8 +5,8 @@ line goes through the command line; `make`, `pip`, `git`, `torchrun` and `cd` li
 
 The folder holds toys under the names that the pages use, so that no page is rewritten for the test (an existing path wins over
 a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `train.csv`, `reviews/`, and GLUE's RTE. A finished run lies in
-`runs/rte`, unless the page makes it itself. Three things differ from what a reader would see, all listed in `SUBSTITUTIONS` and
-`PARSED_ONLY`: there may be no GPU, and the demo takes minutes.
+`runs/rte`, unless the page makes it itself. Three things differ from what a reader would see: there may be no GPU
+(`SUBSTITUTIONS`), the demo takes minutes (`PARSED_ONLY`), and latencies are measured only briefly (`hurry`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,16 @@ def write_model(folder: Path, family: str, texts: list[str]) -> None:
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hurry() -> Iterator[None]:
+    """A latency is measured for a tenth of a second, steady or not."""
+    from secateur.estimators.latency import LatencyEstimator
+
+    with mock.patch.dict(LatencyEstimator.__init__.__kwdefaults__, max_seconds=0.1):
+        yield
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory, hurry: None) -> Path:
     """The folder that each page gets a copy of."""
     folder = tmp_path_factory.mktemp("docs")
     texts = write_data(folder)
@@ -240,11 +249,13 @@ def test_the_table_of_presets_is_the_presets():
     said = {row[0].strip("`"): row[1:] for row in rows}
 
     def spelt(value: object) -> str:
+        if value is None:
+            return "by length"
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return (
-            ", ".join(map(str, value)) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
-        )
+        if isinstance(value, list):
+            return ", ".join(map(str, value))
+        return f"{value:g}" if isinstance(value, float) else str(value)
 
     is_ = {name: [spelt(PRESETS[p][name]) for p in ("default", "klein2024", "demo")] for name in PRESETS["default"]}
     assert said == is_, "\n".join(f"| `{name}` | {' | '.join(values)} |" for name, values in is_.items())
