@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from secateur.architecture import Architecture, digest
+from secateur.errors import ConfigurationError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.spaces.pruning import Plan, PruningSpace
 from secateur.supernet import Supernet
@@ -26,7 +27,7 @@ class Cost(Estimator):
     def fingerprint(self) -> str:
         # What the counts are made of: two models of one shape may differ in width, vocabulary, head or frozen weights.
         nothing, supernet = Plan.of([]), self.supernet
-        outside = supernet.parameters(nothing), supernet.macs(nothing, self.batch, self.length)
+        outside = supernet.parameters(nothing), self._macs(nothing)
         parts = (supernet.anatomy.family, supernet.shape, supernet.counts, outside, self.batch, self.length)
         return digest("cost", *map(str, parts))
 
@@ -39,8 +40,20 @@ class Cost(Estimator):
                     {
                         "parameters": float(self.supernet.parameters(plan)),
                         "body_parameters": float(self.supernet.body_parameters(plan)),
-                        "macs": float(self.supernet.macs(plan, self.batch, self.length)),
+                        "macs": float(self._macs(plan)),
                     }
                 )
             )
         return out
+
+    def _macs(self, plan: Plan) -> int:
+        try:
+            return self.supernet.macs(plan, self.batch, self.length)
+        except (RuntimeError, IndexError) as error:  # it runs embeddings and head, which may have no place for so many tokens
+            longest = getattr(self.supernet.model.config, "max_position_embeddings", None)
+            if longest is None or self.length <= longest - 2:  # RoBERTa has two places fewer than it says
+                raise
+            raise ConfigurationError(
+                f"`length`, the tokens that operations are counted for, must fit this model: it has {longest} positions, "
+                f"got {self.length}. Give a smaller length."
+            ) from error

@@ -13,7 +13,7 @@ from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.spaces.pruning import PruningSpace, Small
-from secateur.supernet import Supernet, sweep
+from secateur.supernet import Supernet, sweeping
 from secateur.tasks.examples import TaskData
 from secateur.tasks.metrics import Scorer
 from secateur.tasks.task import Task
@@ -112,14 +112,15 @@ class SharedWeightsError(Estimator):
         deepest = len(plan.layers)
         shallower = {int(a["layers"]): a for a in space.depths(architecture) if int(a["layers"]) < deepest}  # type: ignore[arg-type]
         scorers = {depth: Scorer(self.data.task) for depth in (deepest, *shallower)}
-        for batch in self.batches:
-            outputs = sweep(self.supernet, plan, list(shallower), _inputs(batch))
-            for depth, scorer in list(scorers.items()):
-                try:
-                    scorer.update(outputs[depth].logits, batch["labels"])
-                except EvaluationFailure:
-                    if depth == deepest:
-                        raise
-                    del scorers[depth]  # nobody asked for it: it fails alone
+        with sweeping(self.supernet, plan, list(shallower)) as outputs_of:
+            for batch in self.batches:
+                outputs = outputs_of(_inputs(batch))
+                for depth, scorer in list(scorers.items()):
+                    try:
+                        scorer.update(outputs[depth].logits, batch["labels"])
+                    except EvaluationFailure:
+                        if depth == deepest:
+                            raise
+                        del scorers[depth]  # nobody asked for it: it fails alone
         extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items() if depth in scorers)
         return Evaluation({"error": scorers[deepest].error()}, extra=extra, details=scorers[deepest].compute())

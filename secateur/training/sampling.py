@@ -1,4 +1,4 @@
-"""The order of the training examples: from the seed and the epoch alone, so that resumed runs and all processes see the same."""
+"""The order of the training examples: from the seed and the epoch alone, so resumed runs and all processes see the same."""
 
 from __future__ import annotations
 

@@ -13,6 +13,15 @@ def _number(value: Any, whole: bool = False) -> bool:
     return isinstance(value, int if whole else int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+#: Below this many steps a super-network wants the higher learning rate: recipes/prune-minilm has the measurements.
+SHORT_RUN = 1_500
+
+
+def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:
+    """A rule of thumb for super-networks: 1e-4 for a short run, 5e-5 for a long one."""
+    return 1e-4 if math.ceil(examples / batch_size) * epochs < SHORT_RUN else 5e-5
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """Settings of one training run: warm-up, super-network training or polishing."""

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers.utils import logging
 
 from secateur.errors import ConfigurationError, StudyError
 from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged, resumable
@@ -80,11 +81,12 @@ class StageTrainer(Trainer):
         if self.args.n_gpu > 1:
             raise ConfigurationError(
                 f"{self.args.n_gpu} GPUs are visible without a launcher. "
-                "Start with `torchrun`, or set CUDA_VISIBLE_DEVICES to one."
+                "Set CUDA_VISIBLE_DEVICES to one of them, or start a script of your own with `torchrun` (docs/how-to/gpu.md)."
             )
         self.settings = settings
         self.regression = regression
         self.model_accepts_loss_kwargs = language_modelling  # only causal heads divide by the number of tokens
+        self._loss_shifts_labels = language_modelling  # Trainer overlooks GPT-2's, and would count a token too many a row
         self._staging: str | None = None
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
@@ -168,6 +170,18 @@ def lent(model: Any) -> Iterator[None]:
             model.gradient_checkpointing_disable()
 
 
+@contextlib.contextmanager
+def without_bars() -> Iterator[None]:
+    """Within the context transformers draws no progress bars; a checkpoint's would break into the caller's own."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
 def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path) -> list[dict[str, float]]:
     """Make a trainer of `model` and train, from the last checkpoint in `folder` where there is one.
 
@@ -175,7 +189,7 @@ def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path) -> lis
     training diverges.
     """
     last = resumable(folder)
-    with preserved_random_state(), lent(model):
+    with preserved_random_state(), without_bars(), lent(model):
         trainer = make()
         result = trainer.train(resume_from_checkpoint=last)
         if not math.isfinite(result.training_loss):  # also what came after the last log row

@@ -130,3 +130,8 @@ def gradients(model):
 @pytest.fixture
 def gradients_of():
     return gradients
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()

@@ -1,0 +1,86 @@
+"""Counted costs against the extracted networks' own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from secateur.errors import ConfigurationError
+from secateur.estimators.cost import Cost
+from secateur.rng import generator
+from secateur.spaces.pruning import Small
+from secateur.supernet import Supernet
+from secateur.testing.models import toy_model
+from secateur.testing.toys import SPACES
+
+
+def trainable(module):
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("family", ["bert", "gpt2", "llama"])
+def test_counts_are_those_of_the_extracted_network(family, space):
+    supernet = Supernet(toy_model(family, attention="eager"))
+    searched = SPACES[space](supernet.shape)
+    architectures = [searched.smallest(), searched.largest(), *searched.sample_many(4, generator(0))]
+    tokens = torch.ones(2, 9, dtype=torch.long)
+    for architecture, found in zip(
+        architectures, Cost(supernet, searched, batch=2, length=9).evaluate(architectures), strict=True
+    ):
+        network = supernet.extract(searched.plan(architecture)).eval()
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            network(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+        layers = network.base_model.get_submodule(supernet.anatomy.layers)
+        assert found.values["parameters"] == trainable(network)
+        assert found.values["body_parameters"] == trainable(layers)
+        assert found.values["macs"] == counter.get_total_flops() // 2
+        assert found.failure is None
+
+
+def test_frozen_parameters_do_not_count():
+    supernet = Supernet(toy_model("bert"))
+    for parameter in supernet.base.embeddings.parameters():
+        parameter.requires_grad_(False)
+    space = Small(supernet.shape)
+    (found,) = Cost(supernet, space, length=8).evaluate([space.largest()])
+    assert found.values["parameters"] == trainable(supernet.model)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2"])
+def test_more_tokens_than_the_model_has_places_for(family):
+    supernet = Supernet(toy_model(family))
+    space = Small(supernet.shape)
+    with pytest.raises(ConfigurationError, match="it has 64 positions, got 65"):
+        Cost(supernet, space, length=65).evaluate([space.largest()])
+
+
+def test_other_errors_are_not_taken_for_that(monkeypatch):
+    supernet = Supernet(toy_model("bert"))
+    space = Small(supernet.shape)
+    monkeypatch.setattr(supernet.model, "forward", lambda **_: (_ for _ in ()).throw(RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        Cost(supernet, space, length=8).evaluate([space.largest()])
+
+
+def test_the_fingerprint_says_what_is_counted():
+    """Two networks with as many layers, heads and units are not one: width, vocabulary, labels and frozen weights count."""
+
+    def fingerprint(batch=1, length=16, frozen=False, **settings):
+        supernet = Supernet(toy_model("bert", **settings))
+        if frozen:
+            supernet.layers[0].output.dense.weight.requires_grad_(False)
+        return Cost(supernet, Small(supernet.shape), batch=batch, length=length).fingerprint
+
+    assert fingerprint() == fingerprint(seed=1)  # other weights, same counts
+    others = [
+        fingerprint(batch=2),
+        fingerprint(length=17),
+        fingerprint(hidden_size=32),
+        fingerprint(vocab_size=60),
+        fingerprint(num_labels=5),
+        fingerprint(layers=2),
+        fingerprint(frozen=True),
+    ]
+    assert len({fingerprint(), *others}) == 8

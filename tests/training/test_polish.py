@@ -1,0 +1,107 @@
+"""Polishing: a student learns from its teacher, and nothing else changes."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from secateur.spaces.pruning import Plan
+from secateur.supernet import Supernet
+from secateur.testing.models import toy_model
+from secateur.testing.toy_task import toy_task_data
+from secateur.training.distillation import distillation_loss
+from secateur.training.polish import PolishTrainer, polish
+from secateur.training.settings import TrainingSettings
+from secateur.training.stage_trainer import training_arguments
+
+ONE_STEP = TrainingSettings(epochs=1, batch_size=8, learning_rate=1e-3, warmup=0.0, max_grad_norm=0.0, checkpoints=0)
+HEADS = {"classification": "classification", "regression": "regression", "language_modelling": "causal"}
+
+
+def networks(kind="classification"):
+    teacher = toy_model("gpt2" if kind == "language_modelling" else "bert", HEADS[kind], layers=2)
+    return Supernet(teacher).extract(Plan.uniform(1, 2, 6)), teacher
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("weight", [0.0, 0.5, 2.0])
+def test_the_step_is_that_of_plain_autograd(tmp_path, recorder, same, kind, weight):
+    """Task loss plus weight × distance to the teacher; weight 0 is plain fine-tuning."""
+    data, (student, teacher) = toy_task_data(kind, examples=8), networks(kind)
+    settings = TrainingSettings(**{**vars(ONE_STEP), "distillation_weight": weight, "temperature": 3.0})
+    expected = copy.deepcopy(student)
+    batch = data.collate(list(data.train))
+    outputs = expected(**batch)
+    term = distillation_loss(
+        outputs.logits,
+        teacher(**batch).logits,
+        temperature=3.0,
+        regression=kind == "regression",
+        labels=batch["labels"],
+    )
+    (outputs.loss + weight * term).backward()
+    trainer = PolishTrainer(
+        teacher,
+        settings=settings,
+        regression=kind == "regression",
+        language_modelling=kind == "language_modelling",
+        model=student,
+        args=training_arguments(settings, tmp_path, 8, "cpu"),
+        train_dataset=data.train,
+        data_collator=data.collate,
+        callbacks=[recorder],
+    )
+    trainer.train()
+    same(recorder.steps[0], {n: p.grad for n, p in expected.named_parameters() if p.grad is not None}, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_a_student_improves_and_the_teacher_stays(tmp_path, mode):
+    data, (student, teacher) = toy_task_data(examples=48), networks()
+    teacher.train(mode)
+    before = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
+    batch = data.collate(list(data.train))
+
+    def loss():
+        student.eval()
+        with torch.no_grad():
+            return student(**batch).loss.item()
+
+    at_first = loss()
+    settings = TrainingSettings(epochs=10, batch_size=8, learning_rate=1e-2, distillation_weight=0.1, checkpoints=0)
+    seen = []
+    student.train()
+    rows = polish(student, teacher, data, settings, tmp_path, progress=lambda step, steps: seen.append((step, steps)))
+    assert not any(module.training for module in student.modules())
+    assert all(module.training == mode for module in teacher.modules())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in teacher.state_dict().items())
+    assert all(parameter.grad is None for parameter in teacher.parameters())
+    assert seen[-1] == (60, 60)
+    assert rows[-1]["step"] == 60
+    assert loss() < 0.7 * at_first
+
+
+def test_the_teachers_word_is_followed(tmp_path):
+    """With a heavy weight the student ends nearer to its teacher than without."""
+    distances = []
+    for weight in (0.0, 100.0):
+        data, (student, teacher) = toy_task_data(examples=16), networks()
+        settings = TrainingSettings(
+            epochs=10, batch_size=8, learning_rate=1e-2, distillation_weight=weight, temperature=1.0, checkpoints=0
+        )
+        polish(student, teacher, data, settings, tmp_path / str(weight))
+        batch = data.collate(list(data.train))
+        with torch.no_grad():
+            distances.append(distillation_loss(student(**batch).logits, teacher(**batch).logits, temperature=1.0).item())
+    assert distances[1] < 0.5 * distances[0]
+
+
+def test_a_teacher_is_asked_in_eval_mode(tmp_path):
+    """With dropout it would say something else every time."""
+    (student, teacher), modes = networks(), []
+    teacher.train()
+    teacher.register_forward_hook(lambda module, *_: modes.append((module.training, torch.is_grad_enabled())))
+    polish(student, teacher, toy_task_data(examples=8), ONE_STEP, tmp_path)
+    assert modes == [(False, False)]
