@@ -42,7 +42,8 @@ def data(tmp_path: Path) -> str:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from secateur.cli import app; from typer.testing import CliRunner; r = CliRunner().invoke(app, ['prune', '--help']);"
+        "import sys; from secateur.cli import app; from typer.testing import CliRunner;"
+        "r = CliRunner().invoke(app, ['prune', '--help']);"
         "assert r.exit_code == 0, r.output;"
         "heavy = {'torch', 'transformers', 'pandas', 'sklearn', 'scipy', 'sqlalchemy', 'plotly', 'moocore'} & set(sys.modules);"
         "assert not heavy, heavy"

@@ -1,4 +1,4 @@
-"""One experiment: a training method on a task with a seed, scored at shares of the encoder's parameters. One JSON line per score.
+"""One experiment: a training method on a task with a seed, scored at shares of the encoder's parameters.
 
     python experiment.py --model MINILM --data GLUE_FOLDER --task stsb --seed 0 --method ordered --out scores.jsonl
 
@@ -34,7 +34,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "unpruned": {"strategy": "standard", "unpruned": True, **OURS},
     "layer-dropping": {"strategy": "standard", "drop": True, **PAPER},
     "ordered": {"strategy": "full", "order": True, **PAPER},
-    "default": {"strategy": "full", "order": True, "polish": POLISH, **OURS},
+    "default-1e-4": {"strategy": "full", "order": True, "polish": POLISH, **OURS},
+    "default-7e-5": {"strategy": "full", "order": True, "polish": POLISH, **OURS, "learning_rate": 7e-5},
+    "default-5e-5": {"strategy": "full", "order": True, "polish": POLISH, **OURS, "learning_rate": 5e-5},
     "klein2024": {"strategy": "full", "epochs": 5, "learning_rate": 2e-5, "temperature": 10.0, "batch_size": 4},
 }
 

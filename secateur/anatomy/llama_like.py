@@ -1,7 +1,7 @@
 """Llama, Mistral, Qwen3: decoders with gated feed-forwards and key/value heads that groups of queries share.
 
-A 'head' here is a whole group: one key/value head with all its queries. `head_dim` is explicit in the configuration, so a result
-with equal heads and units in every layer is a plain checkpoint.
+A 'head' here is a whole group: one key/value head with all its queries. `head_dim` is explicit in the configuration, so a
+result with equal heads and units in every layer is a plain checkpoint.
 """
 
 from __future__ import annotations

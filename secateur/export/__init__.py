@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.load import load
+from secateur.export.loading import load
 from secateur.spaces.pruning.plan import Plan
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from secateur.catalogue import KINDS
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.objectives import Bound, Objective
 from secateur.tasks import check_data
-from secateur.training.settings import TrainingSettings
+from secateur.training.settings import TrainingSettings, usual_learning_rate
 from secateur.verbs.loading import check_model
 from secateur.verbs.presets import preset
 
@@ -22,6 +22,14 @@ FILE = "config.yaml"
 
 class Configuration(SimpleNamespace):
     """The settings of `secateur prune`, under the names of its arguments, presets filled in."""
+
+    def with_usual_learning_rate(self, examples: int) -> Configuration:
+        """A copy in which a learning rate that nobody gave is set by the length of the run."""
+        if self.learning_rate is not None:
+            return self
+        return Configuration(
+            **{**vars(self), "learning_rate": usual_learning_rate(examples, max(self.batch_size, 1), self.epochs)}
+        )
 
     def objectives_parsed(self) -> list[Objective]:
         return [Objective.parse(o) for o in self.objectives]
@@ -115,7 +123,8 @@ def _faults(c: Configuration) -> list[str]:
         faults.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
     for text in c.polish_at:
         tried(Bound.parse, text)
-    for settings, prefix in ((c.training(), ""), (c.warming_up(), "order_"), (c.polishing(), "polish_")):
+    given = c.with_usual_learning_rate(1)
+    for settings, prefix in ((given.training(), ""), (c.warming_up(), "order_"), (c.polishing(), "polish_")):
         faults += [
             f for f in settings.faults(prefix) if f not in faults and (not prefix or "epochs" in f or "learning_rate" in f)
         ]

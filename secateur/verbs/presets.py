@@ -15,7 +15,7 @@ DEFAULT: dict[str, Any] = {
     "depths": True,
     "strategy": "full",
     "epochs": 8.0,
-    "learning_rate": 1e-4,
+    "learning_rate": None,  # by the length of the run: training.settings.usual_learning_rate
     "batch_size": 32,
     "k": 2,
     "temperature": 2.0,

@@ -91,7 +91,10 @@ def prune(
         typer.Option(help="standard, random, random-linear, sandwich, kd or full.", rich_help_panel=_TRAIN),
     ] = None,
     epochs: Annotated[float | None, typer.Option(help="Epochs of training.", rich_help_panel=_TRAIN)] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Its peak.", rich_help_panel=_TRAIN)] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(help="Its peak; by default 1e-4 in a run of less than 1,500 steps, else 5e-5.", rich_help_panel=_TRAIN),
+    ] = None,
     learning_rate_warmup: Annotated[
         float | None, typer.Option(help="Share of the steps in which it rises.", rich_help_panel=_TRAIN)
     ] = None,
@@ -138,7 +141,9 @@ def prune(
     polish_learning_rate: Annotated[float | None, typer.Option(help="Learning rate of these.", rich_help_panel=_POLISH)] = None,
     evaluation_batch: Annotated[int, typer.Option(help="Examples per batch when scoring.", rich_help_panel=_MEASURE)] = 64,
     latency_batch: Annotated[int, typer.Option(help="Sequences per measured pass.", rich_help_panel=_MEASURE)] = 1,
-    latency_length: Annotated[int, typer.Option(help="Tokens per measured sequence.", rich_help_panel=_MEASURE)] = 128,
+    latency_length: Annotated[
+        int, typer.Option(help="Tokens per measured sequence, at most as many as the model takes.", rich_help_panel=_MEASURE)
+    ] = 128,
     threads: Annotated[int, typer.Option(help="CPU threads of a measured pass.", rich_help_panel=_MEASURE)] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,

@@ -36,13 +36,14 @@ def report_data(run: Run) -> ReportData:
     """All that the report shows, read from the run's folder."""
     front = run.front
     polished = run.polished
+    rate = run.store.get_meta("learning_rate", run.configuration.learning_rate)
     shown = {m.key: m for m in front}
     shown.update({m.key: m for m in front.pool if m.key in polished})
     return ReportData(
         title=f"{_name(run.configuration.model)} on {run.task.get('name', run.configuration.data)}",
         created=now(),
         version=__version__,
-        settings={name: value for name, value in vars(run.configuration).items() if value is not None},
+        settings={n: v for n, v in {**vars(run.configuration), "learning_rate": rate}.items() if v is not None},
         task=run.task,
         device=run.store.get_meta("device", run.configuration.device),
         objectives=[str(o) for o in run.objectives],

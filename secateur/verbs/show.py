@@ -28,6 +28,7 @@ def shown_run(run: Run) -> None:
 
 def front_table(members: Sequence[RunMember]) -> None:
     """A table of sub-networks: scores on validation and test data, polished ones beside, and costs."""
+    from rich.box import SIMPLE
     from rich.table import Table
 
     if not members:
@@ -42,28 +43,30 @@ def front_table(members: Sequence[RunMember]) -> None:
         rows.update({m.key: m for m in run.front.pool if m.key in run.polished})
     ordered = sorted(rows.values(), key=lambda m: m.values["body_parameters"])
     measured = [name for name in ("latency", "memory") if any(name in m.values for m in ordered)]
-    table = Table(title=f"{len(members)} sub-networks on the front of {run.folder}", title_justify="left")
-    table.add_column("key")
-    table.add_column("architecture")
-    for title in ("body", "parameters", *measured, metric, "test", "polished", "polished, test"):
+    console = _console()
+    counts = ["parameters"] if console.width >= 100 else []  # a narrow terminal shows the body's share only
+    table = Table(title=f"{len(members)} sub-networks on the front of {run.folder}", title_justify="left", box=SIMPLE)
+    table.add_column("key", no_wrap=True)
+    table.add_column("architecture", no_wrap=True)
+    for title in ("body", *counts, *measured, metric, "test", "polished", "its test"):
         table.add_column(title, justify="right", no_wrap=True)
     for member in ordered:
-        table.add_row(*_row(run, member, measured))
+        table.add_row(*_row(run, member, [*counts, *measured]))
     whole, test = run.unpruned, run.unpruned_test
     table.add_section()
-    costs = [show(whole[name], _KINDS[name]) for name in measured]
+    costs = [show(whole[name], _KINDS[name]) for name in (*counts, *measured)]
     scores = [show(1 - whole["error"], "score"), show(1 - test["error"], "score") if test else ""]
-    table.add_row("", "unpruned", "100 %", show(whole["parameters"], "count"), *costs, *scores, "", "")
-    _console().print(table)
+    table.add_row("", "unpruned", "100 %", *costs, *scores, "", "")
+    console.print(table)
 
 
-_KINDS = {"latency": "seconds", "memory": "bytes"}
+_KINDS = {"parameters": "count", "latency": "seconds", "memory": "bytes"}
 
 
-def _row(run: Run, member: RunMember, measured: Sequence[str]) -> list[str]:
+def _row(run: Run, member: RunMember, costs: Sequence[str]) -> list[str]:
     share = member.values["body_parameters"] / (run.unpruned["body_parameters"] or 1)
-    cells = [member.key[:8], _text(member), f"{100 * share:.1f} %", show(member.values["parameters"], "count")]
-    cells += [show(member.values[name], _KINDS[name]) if name in member.values else "" for name in measured]
+    cells = [member.key[:8], _text(member), f"{100 * share:.1f} %"]
+    cells += [show(member.values[name], _KINDS[name]) if name in member.values else "" for name in costs]
     test, polished = member.test, member.polished
     cells += [show(1 - member.values["error"], "score"), show(1 - test["error"], "score") if test else ""]
     if polished is not None and polished.status == "complete":
@@ -73,14 +76,14 @@ def _row(run: Run, member: RunMember, measured: Sequence[str]) -> list[str]:
 
 
 def _text(member: RunMember) -> str:
-    """The architecture in a few words."""
+    """The architecture in a few words: layers × (heads, units), or totals where layers differ."""
     plan = member.plan
     heads = {p.heads.count for p in plan.layers}
     units = {p.units.count for p in plan.layers}
     if not plan.layers:
         return "no layers"
     if len(heads) == len(units) == 1:
-        return f"{len(plan.layers)} × ({heads.pop()} heads, {units.pop()} units)"
+        return f"{len(plan.layers)} × ({heads.pop()}, {units.pop()})"
     heads_kept, units_kept = (sum(getattr(p, by).count for p in plan.layers) for by in ("heads", "units"))
     return f"{len(plan.layers)} layers, {heads_kept} heads, {units_kept} units"
 

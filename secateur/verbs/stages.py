@@ -21,6 +21,7 @@ from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.export import load
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.quiet import quiet
+from secateur.export.verify import longest_text
 from secateur.spaces.pruning import PruningSpace
 from secateur.study import POLISH, Front, Journal, Member, RunLog, Study
 from secateur.supernet import Importance, Order, Supernet, importance, reorder
@@ -52,8 +53,11 @@ class Stages:
     def go(self) -> None:
         """Every stage that is not done yet."""
         self.data = self._data()
+        self.c = self.c.with_usual_learning_rate(len(self.data.train))
+        self.store.set_meta("learning_rate", self.c.learning_rate)
         self.supernet = self._supernet()
         self.space = self._space()
+        self.length = min(self.c.latency_length, longest_text(self.supernet.model.config))
         wanted = ["warm-up", "order"] * bool(self.c.order) + ["train", "search"] + ["polish"] * bool(self.c.polish) + ["report"]
         for stage in wanted:
             if self.journal.done(stage):
@@ -148,7 +152,7 @@ class Stages:
         error = SharedWeightsError(
             self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=bool(self.c.depths)
         )
-        estimators: list[Estimator] = [Cost(self.supernet, self.space, length=self.c.latency_length), error]
+        estimators: list[Estimator] = [Cost(self.supernet, self.space, length=self.length), error]
         estimators += self._measuring([o.name for o in self.run.objectives])
         if not self.store.get_meta("unpruned"):
             self.store.set_meta("unpruned", self._whole([o.name for o in self.run.objectives]))
@@ -296,7 +300,7 @@ class Stages:
         build = BuildOnce(self._build)
         identity = digest(str(self.supernet.model.config.to_dict()))
         c, kind = self.c, self.data.task.kind
-        size = {"device": self.device, "batch": c.latency_batch, "length": c.latency_length, "kind": kind, "identity": identity}
+        size = {"device": self.device, "batch": c.latency_batch, "length": self.length, "kind": kind, "identity": identity}
         found: list[Estimator] = []
         if "latency" in names:
             found.append(LatencyEstimator(build, threads=c.threads, **size))
@@ -308,7 +312,7 @@ class Stages:
         """The unpruned network's values. The space's bounds do not matter to it."""
         whole = find("space", "layer")(self.supernet.shape)
         estimators = [
-            Cost(self.supernet, whole, length=self.c.latency_length),
+            Cost(self.supernet, whole, length=self.length),
             SharedWeightsError(self.supernet, whole, self.data, batch_size=self.c.evaluation_batch, depths=False),
             *self._measuring(names),
         ]

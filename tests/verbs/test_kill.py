@@ -54,9 +54,33 @@ def outcome(folder: Path) -> Any:
 def test_killed_in_every_stage_and_resumed(finished: Path, model_folder: Path, data_file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ["prune", "--model", str(model_folder), "--data", str(data_file), "--to", str(folder), "--quiet"]
-    arguments += "--text review --label verdict --epochs 8 --learning-rate 3e-3 --batch-size 16 --trials 6".split()
-    arguments += "--order-epochs 3 --order-learning-rate 3e-3 --max-length 16".split()
-    arguments += "--latency-length 16 --polish-epochs 1 --polish-at 50% --polish-at 90% --device cpu".split()
+    arguments += [
+        "--text",
+        "review",
+        "--label",
+        "verdict",
+        "--epochs",
+        "8",
+        "--learning-rate",
+        "3e-3",
+        "--batch-size",
+        "16",
+        "--trials",
+        "6",
+    ]
+    arguments += ["--order-epochs", "3", "--order-learning-rate", "3e-3", "--max-length", "16"]
+    arguments += [
+        "--latency-length",
+        "16",
+        "--polish-epochs",
+        "1",
+        "--polish-at",
+        "50%",
+        "--polish-at",
+        "90%",
+        "--device",
+        "cpu",
+    ]
     for stage in ("train", "search", "polish", "report"):
         process = start(*arguments)
         wait_for(process, folder, stage)
