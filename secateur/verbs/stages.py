@@ -58,6 +58,7 @@ class Stages:
         self.supernet = self._supernet()
         self.space = self._space()
         self.length = min(self.c.latency_length, longest_text(self.supernet.model.config))
+        self._check_bounds()
         wanted = ["warm-up", "order"] * bool(self.c.order) + ["train", "search"] + ["polish"] * bool(self.c.polish) + ["report"]
         for stage in wanted:
             if self.journal.done(stage):
@@ -175,10 +176,37 @@ class Stages:
             raise BoundError(self._nothing_found())
 
     def _nothing_found(self) -> str:
-        reasons = [t.reason for t in self.store.trials() if t.reason]
-        nearest = f" The last one had {reasons[-1]}." if reasons else ""
-        asked = ", ".join(self.c.objectives)
-        return f"no trial of {self.c.trials} met the bounds of {asked}.{nearest} Loosen a bound in a new run."
+        """Which bounds nothing met, and how near the search came."""
+        unpruned = self.run.unpruned
+        for objective in self.run.objectives:
+            broken = [t.values[objective.name] for t in self.run.trials if objective.violated(t.values, unpruned)]
+            if broken:
+                near = min(broken) if objective.upper is not None else max(broken)
+                whole = unpruned.get(objective.name)
+                share = f" ({100 * near / whole:.3g}%)" if whole else ""
+                return (
+                    f"none of {self.c.trials} trials met `{objective}`. The nearest had {objective.name} {near:g}{share}. "
+                    "Loosen the bound in a new run, or allow more trials."
+                )
+        return f"none of {self.c.trials} trials could be evaluated: {self.store.trials()[-1].reason}."
+
+    def _check_bounds(self) -> None:
+        """Refuse, before anything is trained, bounds on counted costs that no architecture of the space can meet."""
+        unpruned = Cost(self.supernet, find("space", "layer")(self.supernet.shape), length=self.length)
+        whole = unpruned.evaluate([unpruned.space.largest()])[0].values
+        cost = Cost(self.supernet, self.space, length=self.length)
+        least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
+        for objective in self.run.objectives:
+            name = objective.name
+            for extreme, bound, beyond in ((least, objective.upper, 1), (most, objective.lower, -1)):
+                if bound is None or name not in extreme or beyond * (extreme[name] - bound.resolve(whole[name])) <= 0:
+                    continue
+                which = "smallest" if beyond > 0 else "largest"
+                share = 100 * extreme[name] / whole[name]
+                raise BoundError(
+                    f"nothing in the space `{self.c.space}` meets `{objective}`: "
+                    f"its {which} network has {name} {extreme[name]:g} ({share:.3g}%)."
+                )
 
     def polish(self, details: dict[str, Any]) -> None:
         """Fine-tune the best sub-network below each share of the body's parameters."""

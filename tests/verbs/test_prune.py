@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -193,3 +194,54 @@ def test_the_papers_preset_to_the_letter(model_folder: Path, data_file: Path, tm
     assert not run.polished
     assert all(t.origin == "asked" for t in run.trials)
     assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "report"]
+
+
+def test_a_bound_that_the_space_cannot_meet_is_refused_before_training(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any
+) -> None:
+    with pytest.raises(BoundError, match=r"`parameters<=1%`.*smallest network has parameters \d+ \(\d"):
+        secateur.prune(
+            str(model_folder), data=str(data_file), to=tmp_path / "a", **{**quick, "objectives": ["error", "parameters<=1%"]}
+        )
+    with pytest.raises(BoundError, match="largest"):
+        secateur.prune(
+            str(model_folder), data=str(data_file), to=tmp_path / "b", **{**quick, "objectives": ["error", "macs>=200%"]}
+        )
+    assert not any(r.name == "train" for r in Journal(Run(tmp_path / "a").store).rows())
+
+
+def test_a_bound_that_the_search_cannot_meet_names_the_nearest(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any
+) -> None:
+    settings = {**quick, "objectives": ["error", "latency<=1us"], "epochs": 1.0, "trials": 2, "order": False}
+    with pytest.raises(BoundError, match=r"none of 2 trials met `latency<=1e-06`. The nearest had latency .*%"):
+        secateur.prune(str(model_folder), data=str(data_file), to=tmp_path / "run", **settings)
+
+
+def test_a_full_disk_says_how_to_go_on(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from secateur.verbs.stages import Stages
+
+    def full(self: Stages, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Stages, "_save", full)
+    with pytest.raises(StudyError, match=r"disk is full.*secateur resume"):
+        secateur.prune(str(model_folder), data=str(data_file), to=tmp_path / "run", **{**quick, "epochs": 1.0})
+    monkeypatch.undo()
+    assert len(resume(tmp_path / "run", progress=False).front) >= 1
+
+
+def test_diverged_training_is_said(model_folder: Path, data_file: Path, tmp_path: Path, quick: Any) -> None:
+    with pytest.raises(StudyError, match=r"diverged.*learning rate"):
+        secateur.prune(
+            str(model_folder), data=str(data_file), to=tmp_path / "run", **{**quick, "learning_rate": 1e30, "order": False}
+        )
+
+
+def test_a_head_for_other_labels_is_replaced(model_folder: Path, tmp_path: Path, quick: Any) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text("review,verdict\n" + "".join(f"a {w} film,{w}\n" for w in ("fine", "dull", "grey") * 12))
+    run = secateur.prune(str(model_folder), data=str(path), to=tmp_path / "run", **{**quick, "epochs": 1.0, "polish": False})
+    assert run.supernet.model.config.num_labels == 3
