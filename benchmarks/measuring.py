@@ -63,8 +63,10 @@ def network(size: Size, seed: int) -> Supernet:
         max_position_embeddings=max(512, size.length),
         num_labels=2,
     )
-    torch.manual_seed(seed)
-    return Supernet(AutoModelForSequenceClassification.from_config(config, attn_implementation="sdpa").eval())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModelForSequenceClassification.from_config(config, attn_implementation="sdpa")
+    return Supernet(model.eval())
 
 
 def tokens(size: Size, seed: int) -> dict[str, torch.Tensor]:

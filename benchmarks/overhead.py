@@ -1,8 +1,8 @@
 """What a study costs beside its evaluations: store and searcher, per trial, with an estimator that costs nothing.
 
 Wall-clock time, since a store waits for the disk: SQLite in a file, the log beside it, as a run has them. Target: at most 10 ms
-a trial for `random` and `local` over 200 trials. Beside them, a suggestion of `ehvi` at 100 observations in `small`: at most 2 s.
-A ratio is the time ÷ the time allowed.
+a trial for `random` and `local` over 200 trials. Beside them, a suggestion of `ehvi` at 100 observations in `small`: at most
+2 s. A ratio is the time ÷ the time allowed.
 """
 
 from __future__ import annotations

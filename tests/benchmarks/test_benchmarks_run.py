@@ -1,0 +1,86 @@
+"""Every benchmark runs on a toy size and prints its results in one form. Speed is not judged here: a busy machine would lie."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+#: script → the names its lines begin with.
+SCRIPTS = {
+    "select_forward": ["select forward, small", "select forward, medium"],
+    "sandwich_step": ["sandwich step, slices", "sandwich step, masks"],
+    "depth_sweep": ["depth sweep, whole width", "depth sweep, 1/2", "depth sweep, 1/4"],
+    "search_100": ["search of 6 candidates, random", "search of 6 candidates, local", "search of 6 candidates, random"],
+    "overhead": ["overhead of a trial, random", "overhead of a trial, local", "ehvi suggestion", "ehvi suggestion"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    import torch
+
+    threads = torch.get_num_threads()
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    sys.modules.pop("measuring", None)
+    torch.set_num_threads(threads)
+
+
+def run(script, monkeypatch, capsys, *arguments):
+    """The JSON lines that a script ends with."""
+    monkeypatch.setattr(sys, "argv", [script, *arguments])
+    runpy.run_path(str(FOLDER / f"{script}.py"), run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()
+    lines = [line for line in printed if line.startswith("{")]
+    assert printed[-len(lines) :] == lines, "results come last"
+    return [json.loads(line) for line in lines]
+
+
+def test_no_script_is_left_out():
+    assert {path.stem for path in FOLDER.glob("*.py")} - {"measuring"} == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_runs_and_prints_its_results(script, monkeypatch, capsys):
+    if script == "overhead":
+        pytest.importorskip("botorch")
+    lines = run(script, monkeypatch, capsys, "--quick")
+    assert len(lines) == len(SCRIPTS[script])
+    for line, name in zip(lines, SCRIPTS[script], strict=True):
+        assert line["name"].startswith(name)
+        assert line["quick"] is True
+        assert math.isfinite(line["ratio"])
+        assert line["ratio"] > 0
+        if line["target"] is None:
+            assert line["passed"] is None
+        else:
+            met = line["ratio"] >= line["target"] if script == "search_100" else line["ratio"] <= line["target"]
+            assert line["passed"] is met
+    assert lines[0]["target"] is not None
+
+
+def test_the_readme_names_every_script():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [name for name in SCRIPTS if f"{name}.py" not in text] == []
+
+
+def test_a_missed_target_is_an_exit_code_of_a_full_run_only(capsys):
+    from measuring import Report
+
+    missed = Report()
+    missed.add("slow", 2.0, 1.0)
+    with pytest.raises(SystemExit) as stopped:
+        missed.end()
+    assert stopped.value.code == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+    quick = Report(quick=True)
+    quick.add("slow", 2.0, 1.0)
+    quick.add("at least", 9.0, 8.0, at_least=True)
+    quick.end()
+    assert [json.loads(line)["passed"] for line in capsys.readouterr().out.splitlines()] == [False, True]
