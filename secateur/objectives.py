@@ -67,7 +67,8 @@ class Bound:
         return self.value * unpruned
 
     def __str__(self) -> str:
-        return f"{self.value * 100:g}%" if self.relative else f"{self.value:g}"
+        """Spelt so that `parse` reads the same bound: 15 digits."""
+        return f"{self.value * 100:.15g}%" if self.relative else f"{self.value:.15g}"
 
 
 @dataclass(frozen=True)
@@ -85,20 +86,23 @@ class Objective:
 
     @classmethod
     def parse(cls, text: str | Objective, known: Iterable[str] = tuple(QUANTITIES)) -> Objective:
-        """`error`, `latency<=20ms`, `parameters<=50%`, `parameters>=10%`."""
+        """`error`, `latency<=20ms`, `parameters<=50%`, `parameters>=10%`, `parameters<=50%>=10%`."""
         if isinstance(text, Objective):
             return text
-        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:(<=|>=|<|>)\s*([^\s<>=]+))?\s*", text)
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*((?:(?:<=|>=|<|>)\s*[^\s<>=]+\s*){0,2})", text)
         if match is None:
             raise ConfigurationError(f"`{text}` is no objective: write a name, or a name and a bound (latency<=20ms).")
-        name, sign, bound = match.groups()
+        name, bounds = match.groups()
         known = tuple(known)
         if name not in known:
             raise UnknownNameError("objective", name, known)
-        if sign is None:
-            return cls(name)
-        parsed = Bound.parse(bound)
-        return cls(name, upper=parsed) if sign[0] == "<" else cls(name, lower=parsed)
+        sides: dict[str, Bound] = {}
+        for sign, bound in re.findall(r"(<=|>=|<|>)\s*([^\s<>=]+)", bounds):
+            side = "upper" if sign[0] == "<" else "lower"
+            if side in sides:
+                raise ConfigurationError(f"`{text}` bounds `{name}` twice on the same side.")
+            sides[side] = Bound.parse(bound)
+        return cls(name, upper=sides.get("upper"), lower=sides.get("lower"))
 
     @property
     def sign(self) -> float:

@@ -102,3 +102,11 @@ def test_matrix_minimises_every_column() -> None:
     assert points.tolist() == [[-2.0, 1.0], [-4.0, 3.0]]
     assert matrix([], [Objective("a"), Objective("b")]).shape == (0, 2)
     assert points.dtype == np.float64
+
+
+def test_text_and_back_is_the_same_objective() -> None:
+    for text in ("parameters<=1234567", "macs<=33.3%", "latency<=0.0123456789>=1e-06", "error", "parameters>=10%"):
+        objective = Objective.parse(text)
+        assert Objective.parse(str(objective)) == objective
+    with pytest.raises(ConfigurationError, match="twice"):
+        Objective.parse("macs<=3<=4")

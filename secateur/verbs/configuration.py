@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ import yaml
 from secateur.catalogue import KINDS
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.objectives import Bound, Objective
+from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 from secateur.verbs.loading import check_model
@@ -35,7 +38,8 @@ class Configuration(SimpleNamespace):
         return [Objective.parse(o) for o in self.objectives]
 
     def bounds(self) -> list[Bound]:
-        return [Bound.parse(b) for b in self.polish_at] if self.polish else []
+        """The shares of the body's parameters at which a sub-network is chosen, to polish and to measure."""
+        return [Bound.parse(b) for b in self.polish_at]
 
     def limits(self) -> dict[str, str]:
         """The ranges given for the space's dimensions."""
@@ -80,7 +84,16 @@ class Configuration(SimpleNamespace):
                 raise ValueError("it holds no settings")
         except (yaml.YAMLError, ValueError, OSError) as error:
             raise StudyError(f"`{path}` cannot be read: {' '.join(str(error).split())}.") from error
+        missing = sorted(set(signature(_prune()).parameters) - {"to", "progress"} - set(found))
+        if missing:
+            raise StudyError(f"`{path}` lacks settings: {', '.join(missing)}.")
         return cls(**found)
+
+
+def _prune() -> Any:
+    from secateur.verbs.prune import prune
+
+    return prune
 
 
 def resolve(given: Mapping[str, Any]) -> Configuration:
@@ -90,6 +103,9 @@ def resolve(given: Mapping[str, Any]) -> Configuration:
     for name in ("model", "data"):  # a run can be resumed from anywhere
         path = Path(str(getattr(configuration, name))).expanduser()
         setattr(configuration, name, str(path.resolve()) if path.exists() else str(getattr(configuration, name)))
+    largest = [o.name for o in configuration.objectives if isinstance(o, Objective) and o.direction == "max"]
+    if largest:
+        raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
     if isinstance(configuration.text, str):
         configuration.text = [configuration.text]
     for name in ("objectives", "polish_at"):
@@ -128,6 +144,18 @@ def _faults(c: Configuration) -> list[str]:
         faults += [
             f for f in settings.faults(prefix) if f not in faults and (not prefix or "epochs" in f or "learning_rate" in f)
         ]
+    for name, whole in (
+        ("heads", 10**6),
+        ("units", 10**9),
+        ("layers", 10**6),
+    ):  # their ends are checked against the model later
+        if getattr(c, name) is not None:
+            tried(Range.parse, getattr(c, name), name, whole)
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", c.device):
+        faults.append(f"`device` must be cpu, cuda, cuda:N, mps or auto, got `{c.device}`.")
+    for name in ("max_train", "max_validation", "max_test"):
+        if getattr(c, name) is not None and getattr(c, name) < 1:
+            faults.append(f"`{name}` must be at least 1, got {getattr(c, name)}.")
     at_least_one = ("trials", "max_length", "evaluation_batch", "latency_batch", "latency_length", "threads")
     faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
     faults += [f"`k` must not be negative, got {c.k}."] if c.k < 0 else []

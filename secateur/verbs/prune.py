@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError
 from secateur.verbs.configuration import Configuration, resolve
 from secateur.verbs.progress import Progress
-from secateur.verbs.run import STUDY, SUPERNET, Run
+from secateur.verbs.run import LOG, STUDY, SUPERNET, Run
 
 _MODEL, _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "The model",
@@ -183,7 +184,12 @@ def start(configuration: Configuration, folder: Path, progress: Progress) -> Run
     except OSError as error:
         raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
     Store.create(folder / STUDY, vars(configuration)).close()
-    return go_on(folder, progress)
+    try:
+        return go_on(folder, progress)
+    except SecateurError:
+        if not (folder / LOG).is_file() or not (folder / LOG).stat().st_size:  # no stage has begun: nothing to resume
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def go_on(folder: Path, progress: Progress) -> Run:
@@ -201,7 +207,7 @@ def go_on(folder: Path, progress: Progress) -> Run:
         except KeyboardInterrupt:
             raise Stopped(f"stopped. {again}") from None
         except EvaluationFailure as failure:
-            raise StudyError(f"{failure} {again}") from failure
+            raise StudyError(f"{failure} Start a new run with a lower --learning-rate.") from failure
         except SecateurError:
             raise
         except Exception as error:

@@ -35,22 +35,21 @@ def write(run: Run) -> Path:
 def report_data(run: Run) -> ReportData:
     """All that the report shows, read from the run's folder."""
     front = run.front
-    polished = run.polished
-    rate = run.store.get_meta("learning_rate", run.configuration.learning_rate)
+    measured = run.measured
     shown = {m.key: m for m in front}
-    shown.update({m.key: m for m in front.pool if m.key in polished})
+    shown.update({m.key: m for m in front.pool if m.polished is not None})
     return ReportData(
         title=f"{_name(run.configuration.model)} on {run.task.get('name', run.configuration.data)}",
         created=now(),
         version=__version__,
-        settings={n: v for n, v in {**vars(run.configuration), "learning_rate": rate}.items() if v is not None},
+        settings={name: value for name, value in vars(run.configuration).items() if value is not None},
         task=run.task,
         device=run.store.get_meta("device", run.configuration.device),
         objectives=[str(o) for o in run.objectives],
         shape=run.shape,
-        unpruned={"values": {**run.unpruned, **run.measured.get("unpruned", {})}, "test": run.unpruned_test},
+        unpruned={"values": {**run.unpruned, **measured.get("unpruned", {})}, "test": run.unpruned_test},
         trials=[_trial(run, t) for t in run.trials if t.origin != "polish"],
-        front=[_member(run, m) for m in sorted(shown.values(), key=lambda m: m.values["body_parameters"])],
+        front=[_member(m, measured.get(m.key, {})) for m in sorted(shown.values(), key=lambda m: m.values["body_parameters"])],
         journal=[{"stage": s.name, "status": s.status, "seconds": s.seconds} for s in Journal(run.store).rows()],
         curves={name: [{"step": step, **values} for step, values in run.store.curve(name)] for name in run.store.curves()},
         importance=_importance(run),
@@ -81,13 +80,13 @@ def _trial(run: Run, trial: Trial) -> dict[str, Any]:
     }
 
 
-def _member(run: Run, member: RunMember) -> dict[str, Any]:
+def _member(member: RunMember, measured: dict[str, float]) -> dict[str, Any]:
     done = member.polished
     return {
         "key": member.key,
         "architecture": str(member.architecture),
         "plan": member.plan.as_dict(),
-        "values": {**run.measured.get(member.key, {}), **member.values},
+        "values": {**measured, **member.values},
         "details": dict(member.details),
         "test": member.test,
         "polished": {"values": dict(done.values), "test": scores_on_test(done)} if done and done.status == "complete" else None,
@@ -111,6 +110,9 @@ def _importance(run: Run) -> dict[str, Any] | None:
 
 def _notes(run: Run) -> list[str]:
     notes = list(run.store.get_meta("notes", []))
+    busy = sum(bool(t.details.get("latency_loaded")) for t in run.trials)
+    if busy:
+        notes.append(f"The machine was busy with other work while {busy} trials' latencies were measured.")
     if any(QUANTITIES[o.name][0] == "s" for o in run.objectives):
         notes.append("Latency was measured, so another run with the same seed may find another front.")
     return notes

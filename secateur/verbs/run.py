@@ -29,6 +29,10 @@ class RunMember(Member):
     """A sub-network of a run. `test` and `polished` are there once the run has got so far."""
 
     run: Run | None = field(default=None, compare=False, repr=False)
+    #: Metrics on the test set, with shared weights; None where they were not computed.
+    test: dict[str, float] | None = None
+    #: The result of fine-tuning this sub-network, or None. Its `values` are on validation, its `details` on test data.
+    polished: Trial | None = None
 
     @property
     def key(self) -> str:
@@ -38,16 +42,6 @@ class RunMember(Member):
     def plan(self) -> Plan:
         """The heads and units kept, layer by layer."""
         return self._run.space.plan(self.architecture)
-
-    @property
-    def test(self) -> dict[str, float] | None:
-        """Metrics on the test set, with shared weights; None where they were not computed."""
-        return self._run.tests.get(self.key)
-
-    @property
-    def polished(self) -> Trial | None:
-        """The result of fine-tuning this sub-network, or None. Its `values` are on validation, its `details` on test data."""
-        return self._run.polished.get(self.key)
 
     def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
         """Export the sub-network to a new folder. `polished` False takes the shared weights also where polished ones exist."""
@@ -102,14 +96,25 @@ class Run:
     @property
     def front(self) -> Front[RunMember]:
         """The Pareto set, as far as the search has got."""
-        found = Front.of(self.trials, self.objectives, self.unpruned)
-        return found.map(lambda m: RunMember(m.architecture, m.values, m.details, m.trial, self))
+        trials, tests = self.trials, self.tests
+        polished = {t.architecture.key: t for t in trials if t.origin == POLISH}
+        found = Front.of(trials, self.objectives, self.unpruned)
+
+        def whole(m: Member) -> RunMember:
+            key = m.architecture.key
+            return RunMember(m.architecture, m.values, m.details, m.trial, self, tests.get(key), polished.get(key))
+
+        return found.map(whole)
 
     def member(self, key: str) -> RunMember:
         """The sub-network with this key, or the beginning of one."""
         found = [m for m in self.front.pool if m.key.startswith(key)]
         if not found:
             raise BoundError(f"no sub-network of `{self.folder}` has a key that begins with `{key}`.")
+        if len(found) > 1 and found[0].key != key:
+            raise BoundError(
+                f"several sub-networks have a key that begins with `{key}`: {', '.join(m.key for m in found[:5])}."
+            )
         return found[0]
 
     @cached_property

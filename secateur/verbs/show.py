@@ -40,7 +40,7 @@ def front_table(members: Sequence[RunMember]) -> None:
     # polished networks are shown even where their shared weights are not on the front
     rows = {m.key: m for m in members}
     if len(members) > 1:
-        rows.update({m.key: m for m in run.front.pool if m.key in run.polished})
+        rows.update({m.key: m for m in run.front.pool if m.polished is not None})
     ordered = sorted(rows.values(), key=lambda m: m.values["body_parameters"])
     measured = [name for name in ("latency", "memory") if any(name in m.values for m in ordered)]
     console = _console()

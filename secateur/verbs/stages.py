@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.devices import describe_device, resolve_device
-from secateur.errors import BoundError, EvaluationFailure, StudyError
+from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.building import BuildOnce
 from secateur.estimators.cost import Cost
@@ -22,10 +22,11 @@ from secateur.export import load
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.quiet import quiet
 from secateur.export.verify import longest_text
+from secateur.rng import generator
 from secateur.spaces.pruning import PruningSpace
 from secateur.study import POLISH, Front, Journal, Member, RunLog, Study
 from secateur.supernet import Importance, Order, Supernet, importance, reorder
-from secateur.tasks import TaskData, load_task
+from secateur.tasks import Examples, TaskData, load_task
 from secateur.training.polish import polish
 from secateur.training.trainer import train_supernet
 from secateur.verbs.loading import load_model, load_tokenizer
@@ -52,13 +53,7 @@ class Stages:
 
     def go(self) -> None:
         """Every stage that is not done yet."""
-        self.data = self._data()
-        self.c = self.c.with_usual_learning_rate(len(self.data.train))
-        self.store.set_meta("learning_rate", self.c.learning_rate)
-        self.supernet = self._supernet()
-        self.space = self._space()
-        self.length = min(self.c.latency_length, longest_text(self.supernet.model.config))
-        self._check_bounds()
+        self.prepare()
         wanted = ["warm-up", "order"] * bool(self.c.order) + ["train", "search"] + ["polish"] * bool(self.c.polish) + ["report"]
         for stage in wanted:
             if self.journal.done(stage):
@@ -66,8 +61,27 @@ class Stages:
             self.log.write("stage", stage=stage)
             with self.journal.stage(stage) as entry:
                 getattr(self, stage.replace("-", "_"))(entry.details)
-        shutil.rmtree(self.folder / SCRATCH, ignore_errors=True)
+        for leftover in (SCRATCH, WARMED):  # only now: a run killed between two stages needs them to go on
+            shutil.rmtree(self.folder / leftover, ignore_errors=True)
         self.log.write("finished")
+
+    def prepare(self) -> None:
+        """Load what the stages work on, and refuse now what they would refuse later."""
+        self.data = self._data()
+        self.c = self.c.with_usual_learning_rate(len(self.data.train))
+        self.c.write(self.run.folder)
+        self.run.configuration = self.c
+        self.supernet = self._supernet()
+        self.space = self._space()
+        longest = longest_text(self.supernet.model.config)
+        self.length = min(self.c.latency_length, longest)
+        tokens = max(max(self.data.split(name).lengths) for name in ("train", "validation", "test"))
+        if tokens > longest:
+            raise ConfigurationError(f"`max_length` must be at most {longest} for this model, got {self.c.max_length}.")
+        self._check_bounds()
+        self.searcher = find("searcher", self.c.searcher)(
+            self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths)
+        )
 
     # What the stages work on
 
@@ -127,7 +141,10 @@ class Stages:
 
     def order(self, details: dict[str, Any]) -> None:
         """Sort every layer's heads and units by importance. The permutation and the scores are kept."""
-        examples = self.data.train[:SCORED]
+        # a random part: the data may be sorted by label
+        some = generator(self.c.seed, "order").permutation(len(self.data.train))[:SCORED]
+        columns = self.data.train.columns
+        examples = Examples({name: [values[i] for i in some] for name, values in columns.items()})
         with self.progress.bar("scoring heads and units") as advance:
             total = -(-len(examples) // 32)
 
@@ -146,20 +163,16 @@ class Stages:
         strategy = find("strategy", self.c.strategy)(self.space, k=self.c.k)
         self._train("train", strategy, self.c.training())
         self._save(self.folder)
-        shutil.rmtree(self.folder / WARMED, ignore_errors=True)
 
     def search(self, details: dict[str, Any]) -> None:
         """Search the space on shared weights."""
         error = SharedWeightsError(
-            self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=bool(self.c.depths)
+            self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=self._sweeping()
         )
         estimators: list[Estimator] = [Cost(self.supernet, self.space, length=self.length), error]
         estimators += self._measuring([o.name for o in self.run.objectives])
         if not self.store.get_meta("unpruned"):
             self.store.set_meta("unpruned", self._whole([o.name for o in self.run.objectives]))
-        searcher = find("searcher", self.c.searcher)(
-            self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths)
-        )
         with self.progress.bar(f"searching ({self.c.searcher})") as advance:
             ended = [sum(t.id is not None and t.status != "running" for t in self.store.trials())]
 
@@ -168,12 +181,17 @@ class Stages:
                 advance(ended[0], self.c.trials)
 
             study = Study(
-                self.store, searcher, estimators, self.run.objectives, self.run.unpruned, log=self.log, on_trial=on_trial
+                self.store, self.searcher, estimators, self.run.objectives, self.run.unpruned, log=self.log, on_trial=on_trial
             )
             study.run(self.c.trials)
-        details["exhausted"] = study.exhausted
+        if study.exhausted:
+            self._note(f"The searcher found nothing new after {ended[0]} of {self.c.trials} trials and stopped.")
         if not self.run.front.members:
             raise BoundError(self._nothing_found())
+
+    def _sweeping(self) -> bool:
+        """Whether shallower depths are worth scoring: they are no results where other objectives have to be measured."""
+        return bool(self.c.depths) and all(o.name in ("error", *Cost.yields) for o in self.run.objectives)
 
     def _nothing_found(self) -> str:
         """Which bounds nothing met, and how near the search came."""
@@ -283,7 +301,10 @@ class Stages:
         self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
         from secateur.verbs.report import write
 
-        write(self.run)
+        try:
+            write(self.run)
+        except MissingExtraError as error:
+            self._note(f"No report was written: {error} Then: secateur report {self.run.folder}")
 
     def _places(self, front: Front[Any]) -> list[int]:
         """Where in the pool the sub-networks are that the report compares with the whole network."""
@@ -291,6 +312,13 @@ class Stages:
         return [i for i, m in enumerate(front.pool) if m.architecture.key in wanted]
 
     # Helpers
+
+    def _note(self, text: str) -> None:
+        """Something the report and the user should be told."""
+        notes = list(self.store.get_meta("notes", []))
+        if text not in notes:
+            self.store.set_meta("notes", [*notes, text])
+            self.progress.say(text)
 
     def _train(self, name: str, strategy: Any, settings: Any) -> None:
         with self.progress.bar(f"training ({strategy.name})") as advance, quiet():
@@ -304,7 +332,6 @@ class Stages:
                 progress=advance,
             )
         self._keep_curve(name, rows)
-        shutil.rmtree(self.folder / SCRATCH / name, ignore_errors=True)
 
     def _keep_curve(self, name: str, rows: list[dict[str, float]]) -> None:
         for row in rows:
@@ -356,7 +383,6 @@ class Stages:
         """Latency and memory of the whole network and of the chosen ones, for the report's before and after."""
         measured = self.run.measured
         estimators = self._measuring(["latency", "memory"])
-        notes: list[str] = list(self.store.get_meta("notes", []))
         whole = find("space", "layer")(self.supernet.shape).largest()
         jobs: list[tuple[str, Any]] = [("unpruned", whole), *((a.key, a) for a in architectures)]
         for done, (key, architecture) in enumerate(jobs):
@@ -366,8 +392,7 @@ class Stages:
                     found = estimator.evaluate([architecture])[0]
                     values.update(found.values)
                     if found.details.get("latency_loaded"):
-                        notes = ["The machine was busy with other work while latencies were measured: they are too high."]
+                        self._note("The machine was busy with other work while latencies were measured: they are too high.")
                 measured[key] = values
             advance(done + 1, len(jobs))
         self.store.set_meta("measured", measured)
-        self.store.set_meta("notes", notes)

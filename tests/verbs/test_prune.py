@@ -13,12 +13,13 @@ import torch
 import yaml
 
 import secateur
-from secateur.errors import BoundError, StudyError, UnknownNameError
+from secateur.errors import BoundError, ConfigurationError, StudyError, UnknownNameError
 from secateur.estimators.shared_weights import score
 from secateur.study import Journal
 from secateur.tasks import load_task
 from secateur.verbs.export import export
 from secateur.verbs.front import front
+from secateur.verbs.presets import PRESETS
 from secateur.verbs.report import report, report_data
 from secateur.verbs.resume import resume
 from secateur.verbs.run import Run
@@ -30,6 +31,7 @@ def test_a_run_is_a_folder(finished: Path) -> None:
     settings = yaml.safe_load((finished / "config.yaml").read_text())
     assert settings["strategy"] == "full"  # from the preset
     assert settings["trials"] == 6
+    assert None not in (settings["learning_rate"], settings["batch_size"])
     assert not (finished / "supernet" / "training").exists()
     events = [json.loads(line)["event"] for line in (finished / "log.jsonl").read_text().splitlines()]
     assert events.count("stage") == 6
@@ -190,6 +192,9 @@ def test_the_papers_preset_to_the_letter(model_folder: Path, data_file: Path, tm
     c = run.configuration
     paper = (c.space, c.strategy, c.searcher, c.learning_rate, c.batch_size, c.k, c.temperature)
     assert paper == ("small", "full", "ehvi", 2e-5, 4, 2, 10.0)
+    assert PRESETS["klein2024"]["epochs"] == 5
+    assert (c.weight_decay, c.learning_rate_warmup, c.group_by_length, c.distillation_weight) == (0.0, 0.0, False, 1.0)
+    assert len(run.measured) > 1  # the report compares pruned networks also where none was polished
     assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, False)
     assert not run.polished
     assert all(t.origin == "asked" for t in run.trials)
@@ -207,7 +212,7 @@ def test_a_bound_that_the_space_cannot_meet_is_refused_before_training(
         secateur.prune(
             str(model_folder), data=str(data_file), to=tmp_path / "b", **{**quick, "objectives": ["error", "macs>=200%"]}
         )
-    assert not any(r.name == "train" for r in Journal(Run(tmp_path / "a").store).rows())
+    assert not (tmp_path / "a").exists()  # nothing was begun, so the corrected command finds a free folder
 
 
 def test_a_bound_that_the_search_cannot_meet_names_the_nearest(
@@ -245,3 +250,64 @@ def test_a_head_for_other_labels_is_replaced(model_folder: Path, tmp_path: Path,
     path.write_text("review,verdict\n" + "".join(f"a {w} film,{w}\n" for w in ("fine", "dull", "grey") * 12))
     run = secateur.prune(str(model_folder), data=str(path), to=tmp_path / "run", **{**quick, "epochs": 1.0, "polish": False})
     assert run.supernet.model.config.num_labels == 3
+
+
+def test_importance_does_not_depend_on_how_the_file_is_sorted(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file sorted by label must not make importance that of one class."""
+    from secateur.verbs import stages
+
+    path = tmp_path / "sorted.csv"
+    head, *rows = data_file.read_text().splitlines()
+    path.write_text("\n".join([head, *sorted(rows, key=lambda row: row.rsplit(",", 1)[1])]) + "\n")
+    seen: list[int] = []
+    score = stages.importance
+
+    def watched(supernet: Any, batches: Any) -> Any:
+        kept = list(batches)
+        seen.extend(label for batch in kept for label in batch["labels"].tolist())
+        return score(supernet, kept)
+
+    monkeypatch.setattr(stages, "importance", watched)
+    monkeypatch.setattr(stages, "SCORED", 16)
+    secateur.prune(str(model_folder), data=str(path), to=tmp_path / "run", **{**quick, "epochs": 1.0, "polish": False})
+    assert len(seen) == 16
+    assert set(seen) == {0, 1}
+
+
+def test_a_searcher_that_cannot_serve_is_refused_before_training(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any
+) -> None:
+    with pytest.raises(ConfigurationError, match="at least two"):
+        secateur.prune(
+            str(model_folder),
+            data=str(data_file),
+            to=tmp_path / "run",
+            **{**quick, "searcher": "ehvi", "objectives": ["error"]},
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_killed_between_two_stages(
+    model_folder: Path, data_file: Path, tmp_path: Path, quick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything a stage did is there, but the journal does not say so yet."""
+    from secateur.verbs.stages import Stages
+
+    real = Stages.train
+
+    def train(self: Stages, details: dict[str, Any]) -> None:
+        real(self, details)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Stages, "train", train)
+    with pytest.raises(KeyboardInterrupt, match="secateur resume"):
+        secateur.prune(str(model_folder), data=str(data_file), to=tmp_path / "run", **{**quick, "polish": False})
+    monkeypatch.undo()
+    assert len(resume(tmp_path / "run", progress=False).front) >= 1
+
+
+def test_an_ambiguous_key_is_refused(finished: Path) -> None:
+    with pytest.raises(BoundError, match="several"):
+        Run(finished).member("")
