@@ -10,6 +10,7 @@ from secateur.anatomy import anatomy_of
 from secateur.errors import ModelError
 
 if TYPE_CHECKING:
+    from secateur.anatomy import Anatomy
     from secateur.tasks import TaskData
 
 _CLASSES = {
@@ -20,8 +21,13 @@ _CLASSES = {
 }
 
 
-def check_model(model: str) -> None:
-    """Cheap faults of a model: a folder that is not there, or of a family that no anatomy describes. Raises ModelError."""
+#: What the names of tokenizer files look like, of all families.
+_TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "*.tiktoken", "tekken.json")
+
+
+def check_model(model: str, kind: str | None = None) -> None:
+    """Cheap faults of a model: a folder that is not there, of a family that no anatomy describes, or of one that cannot do
+    this kind of task. Raises ModelError."""
     folder = Path(model).expanduser()
     if not folder.exists():
         if model.startswith((".", "/", "~")) or model.count("/") > 1 or "\\" in model:
@@ -34,12 +40,29 @@ def check_model(model: str) -> None:
         family = described["model_type"]
     except (ValueError, KeyError, OSError) as error:
         raise ModelError(f"`{folder / 'config.json'}` cannot be read: {error}.") from error
-    anatomy_of(_Named(family))
+    _check_kind(model, anatomy_of(_Named(family)), kind)
 
 
 class _Named:
     def __init__(self, model_type: str) -> None:
         self.model_type = model_type
+
+
+def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
+    """Raise ModelError where the family has no head for this kind of task, or could cheat at it."""
+    if kind == "language_modelling" and not anatomy.decoder:
+        raise ModelError(
+            f"`{model}` cannot model language: `{anatomy.family}` is an encoder, which sees the tokens that it would have to "
+            "predict. Use a decoder, such as gpt2 or llama."
+        )
+    if kind == "multiple_choice":
+        from transformers.models.auto.modeling_auto import MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES as known
+
+        if anatomy.family not in known:
+            raise ModelError(
+                f"`{model}` cannot do multiple choice: transformers has no such head for `{anatomy.family}`. "
+                "Use an encoder, such as bert or roberta."
+            )
 
 
 def _fault(model: str, error: BaseException) -> ModelError:
@@ -50,13 +73,26 @@ def _fault(model: str, error: BaseException) -> ModelError:
 
 
 def load_tokenizer(model: str) -> Any:
-    """The tokenizer that comes with a model."""
-    from transformers import AutoTokenizer
+    """The tokenizer that comes with a model. Raises ModelError where there is none, or one that the model has no words for."""
+    from transformers import AutoConfig, AutoTokenizer
 
+    where = Path(_where(model))
+    missing = f"`{model}` has no tokenizer files. Save the model's tokenizer beside it: tokenizer.save_pretrained(...)."
+    if where.is_dir() and not any(file for pattern in _TOKENIZER_FILES for file in where.glob(pattern)):
+        raise ModelError(missing)
     try:
-        return AutoTokenizer.from_pretrained(_where(model))
+        tokenizer = AutoTokenizer.from_pretrained(_where(model))
+        words = getattr(AutoConfig.from_pretrained(_where(model)), "vocab_size", None)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _fault(model, error) from error
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # without a vocabulary transformers makes one of these alone
+        raise ModelError(missing)
+    if words is not None and len(tokenizer) > words:
+        raise ModelError(
+            f"the tokenizer of `{model}` does not fit it: it has {len(tokenizer)} tokens, and the model knows {words}. "
+            "Give the tokenizer that the model was trained with."
+        )
+    return tokenizer
 
 
 def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
@@ -74,7 +110,7 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
             options["label2id"] = {name: i for i, name in enumerate(data.label_names)}
     try:
         config = transformers.AutoConfig.from_pretrained(_where(model))
-        anatomy_of(config)
+        _check_kind(model, anatomy_of(config), data.task.kind)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             # a head for other labels is replaced by a new one; anything else that does not fit is an error

@@ -39,7 +39,7 @@ def report_data(run: Run) -> ReportData:
     shown = {m.key: m for m in front}
     shown.update({m.key: m for m in front.pool if m.polished is not None})
     return ReportData(
-        title=f"{_name(run.configuration.model)} on {run.task.get('name', run.configuration.data)}",
+        title=f"{run.model_name} on {run.task.get('name', run.configuration.data)}",
         created=now(),
         version=__version__,
         settings={name: value for name, value in vars(run.configuration).items() if value is not None},
@@ -56,12 +56,6 @@ def report_data(run: Run) -> ReportData:
         notes=_notes(run),
         load_code=_load_code(run),
     )
-
-
-def _name(model: str) -> str:
-    """What to call a model: its folder, or the folder above where that says nothing."""
-    path = Path(model)
-    return path.parent.name if path.name == "model" else path.name
 
 
 def _trial(run: Run, trial: Trial) -> dict[str, Any]:

@@ -178,6 +178,14 @@ class Run:
         )
 
     @property
+    def model_name(self) -> str:
+        """What to call the model: its name on the hub, or its folder (the one above where that says nothing)."""
+        path = Path(self.configuration.model)
+        if not path.is_absolute():
+            return str(self.configuration.model)
+        return path.parent.name if path.name == "model" else path.name
+
+    @property
     def task(self) -> dict[str, Any]:
         """name, kind, main metric, metrics, sizes."""
         return dict(self.store.get_meta("task", {}))
@@ -187,7 +195,7 @@ class Run:
         test = scores_on_test(member.polished) if polished and member.polished else member.test
         whole = self.unpruned_test
         return {
-            "base_model": self.configuration.model,
+            "base_model": self.model_name,
             "task": self.task.get("name"),
             "metric": self.task.get("main"),
             "validation": 1 - values["error"],

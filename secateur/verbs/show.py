@@ -45,7 +45,7 @@ def front_table(members: Sequence[RunMember]) -> None:
     measured = [name for name in ("latency", "memory") if any(name in m.values for m in ordered)]
     console = _console()
     counts = ["parameters"] if console.width >= 100 else []  # a narrow terminal shows the body's share only
-    table = Table(title=f"{len(members)} sub-networks on the front of {run.folder}", title_justify="left", box=SIMPLE)
+    table = Table(title=_title(members, run), title_justify="left", box=SIMPLE)
     table.add_column("key", no_wrap=True)
     table.add_column("architecture", no_wrap=True)
     for title in ("body", *counts, *measured, metric, "test", "polished", "its test"):
@@ -58,6 +58,10 @@ def front_table(members: Sequence[RunMember]) -> None:
     scores = [show(1 - whole["error"], "score"), show(1 - test["error"], "score") if test else ""]
     table.add_row("", "unpruned", "100 %", *costs, *scores, "", "")
     console.print(table)
+
+
+def _title(members: Sequence[RunMember], run: Run) -> str:
+    return f"{len(members)} sub-networks on the front of {run.folder}" if len(members) > 1 else f"The best of {run.folder}"
 
 
 _KINDS = {"parameters": "count", "latency": "seconds", "memory": "bytes"}
