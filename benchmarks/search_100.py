@@ -31,13 +31,13 @@ from transformers import AutoTokenizer
 
 from secateur.architecture import Architecture
 from secateur.estimators.cost import Cost
-from secateur.estimators.shared_weights import SharedWeightsError, evaluating
+from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.objectives import Objective
 from secateur.search.base import ASKED, Result, Searcher
 from secateur.search.local import LocalSearch
 from secateur.search.random import Random
 from secateur.spaces.pruning import Small
-from secateur.supernet import Supernet
+from secateur.supernet import Supernet, evaluating
 from secateur.tasks import TaskData, load_task
 from secateur.tasks.metrics import Scorer
 from secateur.testing.masks import masked

@@ -44,6 +44,8 @@ class Anatomy:
     groups_field: str | None = None
     #: Whether the configuration alone can say a network with fewer heads of equal size: such results are plain checkpoints.
     plain: bool = False
+    #: Whether each token sees only those before it: what language modelling needs.
+    decoder: bool = False
 
     def shape(self, config: Any) -> Shape:
         """What there is to prune. Where queries share key/value heads, a group of them is one head."""

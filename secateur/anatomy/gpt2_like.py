@@ -17,4 +17,5 @@ GPT2 = Anatomy(
     without_heads=(("attn", "NoAttention"), ("ln_1", "Identity")),
     without_units=(("mlp", "NoFeedForward"), ("ln_2", "Identity")),
     units_field="n_inner",
+    decoder=True,
 )

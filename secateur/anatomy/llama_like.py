@@ -27,6 +27,7 @@ def _llama(family: str) -> Anatomy:
         without_units=(("mlp", "NoFeedForward"), ("post_attention_layernorm", "Identity")),
         groups_field="num_key_value_heads",
         plain=True,
+        decoder=True,
     )
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from secateur.anatomy.inputs import CHOICES, longest_text
 from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
 from secateur.tasks.task import KINDS
-
-#: Answers per question in a multiple-choice batch (SWAG has four).
-CHOICES = 4
 
 
 def check_sizes(batch: int, length: int, kind: str) -> None:
@@ -23,33 +21,23 @@ def check_sizes(batch: int, length: int, kind: str) -> None:
         raise UnknownNameError("kind of task", kind, KINDS)
 
 
-def longest_input(model: nn.Module) -> int | None:
-    """The most tokens that the model's position table holds, or None where it has no such table."""
-    for name, module in model.named_modules():
-        if name.rpartition(".")[2] in ("position_embeddings", "wpe") and isinstance(module, nn.Embedding):
-            # RoBERTa numbers positions from the padding index + 1 on.
-            start = 0 if module.padding_idx is None else module.padding_idx + 1
-            return module.num_embeddings - start
-    return None
-
-
 def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classification") -> dict[str, Tensor]:
     """Token ids and an attention mask without padding for a transformers model, on the model's device.
 
     Both are (batch, length), or (batch, 4, length) for multiple choice. Ids are random, the same each time, never padding.
-    Raises ConfigurationError for sizes below 1 or beyond the model's position table, MeasurementError for a model without
+    Raises ConfigurationError for sizes below 1 or beyond the model's positions, MeasurementError for a model without
     a vocabulary.
     """
     check_sizes(batch, length, kind)
-    longest = longest_input(model)
-    if longest is not None and length > longest:
-        raise ConfigurationError(f"`length` must be at most {longest} for this model, got {length}.")
     config = getattr(model, "config", None)
     vocabulary = getattr(config, "vocab_size", None)
     if not isinstance(vocabulary, int) or vocabulary < 2:
         raise MeasurementError(
             f"`{type(model).__name__}` has no `config.vocab_size`: only models that read tokens can be measured."
         )
+    longest = longest_text(config)
+    if length > longest:
+        raise ConfigurationError(f"`length` must be at most {longest} for this model, got {length}.")
     padding = getattr(config, "pad_token_id", None)
     shape = (batch, CHOICES, length) if kind == "multiple_choice" else (batch, length)
     generator = torch.Generator().manual_seed(0)

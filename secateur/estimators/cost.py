@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from secateur.anatomy.inputs import longest_text
 from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError
 from secateur.estimators.base import Estimator, Evaluation
@@ -12,7 +13,8 @@ from secateur.supernet import Supernet
 
 
 class Cost(Estimator):
-    """`parameters`, `body_parameters` and `macs` (`batch` sequences of `length` tokens) of sub-networks, by arithmetic."""
+    """`parameters`, `body_parameters` and `macs` (`batch` texts of `length` tokens, or questions with 4 answers each) of
+    sub-networks, by arithmetic."""
 
     yields = ("parameters", "body_parameters", "macs")
     cost = 0
@@ -47,13 +49,10 @@ class Cost(Estimator):
         return out
 
     def _macs(self, plan: Plan) -> int:
-        try:
-            return self.supernet.macs(plan, self.batch, self.length)
-        except (RuntimeError, IndexError) as error:  # it runs embeddings and head, which may have no place for so many tokens
-            longest = getattr(self.supernet.model.config, "max_position_embeddings", None)
-            if longest is None or self.length <= longest - 2:  # RoBERTa has two places fewer than it says
-                raise
+        longest = longest_text(self.supernet.model.config)
+        if self.length > longest:
             raise ConfigurationError(
-                f"`length`, the tokens that operations are counted for, must fit this model: it has {longest} positions, "
-                f"got {self.length}. Give a smaller length."
-            ) from error
+                f"`length`, the tokens that operations are counted for, must be at most {longest} for this model, "
+                f"got {self.length}."
+            )
+        return self.supernet.macs(plan, self.batch, self.length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -13,24 +12,13 @@ from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.spaces.pruning import PruningSpace, Small
-from secateur.supernet import Supernet, sweeping
+from secateur.supernet import Supernet, evaluating, sweeping
+from secateur.supernet.evaluating import no_cache
 from secateur.tasks.examples import TaskData
 from secateur.tasks.metrics import Scorer
 from secateur.tasks.task import Task
 
 Batch = Mapping[str, torch.Tensor]
-
-
-@contextlib.contextmanager
-def evaluating(model: Any) -> Any:
-    """Evaluation mode without gradients; the model's mode is restored."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield model
-    finally:
-        model.train(training)
 
 
 def _inputs(batch: Batch) -> dict[str, torch.Tensor]:
@@ -41,10 +29,11 @@ def score(model: Any, task: Task, batches: Iterable[Batch]) -> dict[str, float]:
     """All metrics of a network on batches, and `error`."""
     scorer = Scorer(task)
     device = next(model.parameters()).device
+    options = no_cache(model)
     with evaluating(model):
         for batch in batches:
             on_device = {name: value.to(device) for name, value in batch.items()}
-            scorer.update(model(**_inputs(on_device)).logits, on_device["labels"])
+            scorer.update(model(**options, **_inputs(on_device)).logits, on_device["labels"])
     return {**scorer.compute(), "error": scorer.error()}
 
 
@@ -100,9 +89,10 @@ class SharedWeightsError(Estimator):
             if self.depths and isinstance(self.space, Small):
                 return self._all_depths(architecture, self.space)
             scorer = Scorer(self.data.task)
+            options = no_cache(self.supernet.model)
             with self.supernet.select(self.space.plan(architecture)) as model:
                 for batch in self.batches:
-                    scorer.update(model(**_inputs(batch)).logits, batch["labels"])
+                    scorer.update(model(**options, **_inputs(batch)).logits, batch["labels"])
             return Evaluation({"error": scorer.error()}, details=scorer.compute())
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
@@ -114,13 +104,14 @@ class SharedWeightsError(Estimator):
         scorers = {depth: Scorer(self.data.task) for depth in (deepest, *shallower)}
         with sweeping(self.supernet, plan, list(shallower)) as outputs_of:
             for batch in self.batches:
-                outputs = outputs_of(_inputs(batch))
-                for depth, scorer in list(scorers.items()):
+                for depth, output in outputs_of(_inputs(batch)):
                     try:
-                        scorer.update(outputs[depth].logits, batch["labels"])
+                        if depth in scorers:
+                            scorers[depth].update(output.logits, batch["labels"])
                     except EvaluationFailure:
                         if depth == deepest:
                             raise
                         del scorers[depth]  # nobody asked for it: it fails alone
+                    del output  # else its logits live on while the next depth's are computed
         extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items() if depth in scorers)
         return Evaluation({"error": scorers[deepest].error()}, extra=extra, details=scorers[deepest].compute())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from secateur.anatomy.inputs import longest_text
 from secateur.errors import ExportError
 from secateur.spaces.pruning.plan import Plan
+from secateur.supernet import Supernet, evaluating
 
-if TYPE_CHECKING:
-    from secateur.supernet.supernet import Supernet
+__all__ = ["TOLERANCE", "longest_text", "padded_batch", "verify"]
 
 #: The largest absolute difference allowed, for logits of size 1 or less; it grows with the largest logit, as rounding does.
 TOLERANCE = {"extracted": 1e-5, "reloaded": 1e-5, "onnx": 1e-4}
@@ -43,10 +46,6 @@ def verify(
     reference = _logits(exported, batch, device)
     differences["reloaded"] = _difference("reloaded", reference, _logits(reloaded, batch, device), batch)
     if onnx is not None or int8 is not None:
-        import copy
-
-        import torch
-
         from secateur.export.onnx import run_onnx
 
         # ONNX files hold float32 and run on the CPU: so must what they are compared with.
@@ -58,20 +57,11 @@ def verify(
     return differences
 
 
-def longest_text(config: Any) -> int:
-    """The most tokens that the model's positions allow; 2¹⁶ where its configuration names no limit."""
-    longest = getattr(config, "max_position_embeddings", None) or 2**16
-    # RoBERTa numbers positions from the padding id + 1 on.
-    return int(longest) - (config.pad_token_id + 1 if config.model_type.endswith("roberta") else 0)
-
-
 def padded_batch(model: Any, kind: str = "classification", *, token_types: bool = False) -> dict[str, Any]:
     """Three texts of different lengths, padded at the right as tokenizers do: int64 (3, n), or (3, 2, n) for choices.
 
     A decoder without a padding id gets texts of one length; one that classifies gets a single text.
     """
-    import torch
-
     config = model.config
     pad = getattr(config, "pad_token_id", None)
     pad = pad if isinstance(pad, int) and 0 <= pad < config.vocab_size else None
@@ -96,36 +86,20 @@ def padded_batch(model: Any, kind: str = "classification", *, token_types: bool 
 
 
 def _selected_logits(supernet: Supernet, plan: Plan, batch: Mapping[str, Any]) -> Any:
-    import torch
-
     device = next(supernet.model.parameters()).device
-    with evaluating(supernet.model), torch.no_grad(), supernet.select(plan) as model:
+    with evaluating(supernet.model), supernet.select(plan) as model:
         return model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits.float().cpu()
 
 
 def _logits(model: Any, batch: Mapping[str, Any], device: Any) -> Any:
     """The model's logits, computed on `device`, so that forms are compared and not devices."""
-    import torch
-
     home = next(model.parameters()).device
     model.to(device)
     try:
-        with evaluating(model), torch.no_grad():
+        with evaluating(model):
             return model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits.float().cpu()
     finally:
         model.to(home)
-
-
-@contextlib.contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """The model in eval mode; each module gets its own mode back."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
 
 
 def _difference(name: str, reference: Any, other: Any, batch: Mapping[str, Any]) -> float:

@@ -12,6 +12,7 @@ from torch import nn
 
 from secateur.anatomy import anatomy_of
 from secateur.anatomy.carving import put, without_cache
+from secateur.anatomy.inputs import CHOICES, is_multiple_choice
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import counts
 from secateur.supernet.ghosts import NO_REFUSALS, REFUSALS, GhostStack, ghost_layers, instance_attributes, materialise
@@ -52,7 +53,7 @@ class Supernet:
         plan.check(self.shape)
         stack = GhostStack(ghost_layers(self.layers, plan, self.anatomy, self.shape))
         with (
-            self._standing_in(plan, stack),
+            self.standing_in(plan, stack),
             instance_attributes(self.model, REFUSALS),
             instance_attributes(self.base, REFUSALS),
         ):
@@ -66,7 +67,7 @@ class Supernet:
         stack = nn.ModuleList(ghosts)
         stack.training = self.layers.training
         free = instance_attributes(self.model, NO_REFUSALS), instance_attributes(self.base, NO_REFUSALS)  # also inside `select`
-        with self._standing_in(plan, stack), free[0], free[1]:
+        with self.standing_in(plan, stack), free[0], free[1]:
             return copy.deepcopy(self.model)
 
     @contextlib.contextmanager
@@ -80,8 +81,8 @@ class Supernet:
             put(self.base, self.anatomy.layers, current)
 
     @contextlib.contextmanager
-    def _standing_in(self, plan: Plan, layers: nn.ModuleList) -> Iterator[None]:
-        """Put layers in place of the model's own, with a configuration that fits them, and take all back."""
+    def standing_in(self, plan: Plan, layers: nn.ModuleList) -> Iterator[None]:
+        """Within the context these layers, of the plan's number, stand in the model, with a configuration that fits them."""
         config: Any = self.model.config
         generation: Any = getattr(self.model, "generation_config", None)
         depth, layer_types = config.num_hidden_layers, getattr(config, "layer_types", None)
@@ -142,8 +143,12 @@ class Supernet:
         return self._parameters_outside
 
     def macs(self, plan: Plan, batch: int = 1, length: int = 128) -> int:
-        """Multiply-accumulate operations of one forward pass: all matrix products, attention's own included."""
-        return self._outside_macs(batch, length) + counts.body_macs(self.counts, plan, batch, length)
+        """Multiply-accumulate operations of one forward pass: all matrix products, attention's own included.
+
+        `batch` texts of `length` tokens, or for a multiple-choice model `batch` questions with 4 answers of that length each.
+        """
+        texts = batch * CHOICES if is_multiple_choice(self.model) else batch
+        return self._outside_macs(batch, length) + counts.body_macs(self.counts, plan, texts, length)
 
     def _outside_macs(self, batch: int, length: int) -> int:
         """Embeddings and head: counted once, by running the network that has no layers."""
@@ -151,9 +156,8 @@ class Supernet:
             from torch.utils.flop_counter import FlopCounterMode
 
             device = next(self.model.parameters()).device
-            tokens = torch.ones(batch, length, dtype=torch.long, device=device)
-            if "MultipleChoice" in type(self.model).__name__:
-                tokens = tokens[:, None]
+            shape = (batch, CHOICES, length) if is_multiple_choice(self.model) else (batch, length)
+            tokens = torch.ones(shape, dtype=torch.long, device=device)
             with self.select(Plan.of([])) as model, torch.no_grad(), FlopCounterMode(display=False) as counter:
                 model(input_ids=tokens, attention_mask=torch.ones_like(tokens))
             self._macs_outside[batch, length] = counter.get_total_flops() // 2

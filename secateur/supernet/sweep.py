@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from secateur.spaces.pruning.plan import Plan
+from secateur.supernet.evaluating import no_cache
 from secateur.supernet.ghosts import instance_attributes
 from secateur.supernet.supernet import Supernet
 
@@ -54,34 +55,39 @@ class _Before:
     @contextlib.contextmanager
     def recorded(self) -> Iterator[None]:
         """Within the context, what the modules return is noted."""
-        self.returned.clear()
-        self.several.clear()
-        self.open = True
+        self.returned, self.several, self.open = {}, set(), True
         handles = [module.register_forward_hook(self.hook) for module in self.modules]
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
-
-    @contextlib.contextmanager
-    def repeated(self) -> Iterator[None]:
-        """Within the context, they return it."""
-        with contextlib.ExitStack() as stack:
-            for module, output in self.returned.items():
-                if module not in self.several:
-                    stack.enter_context(instance_attributes(module, {"forward": lambda *a, _output=output, **k: _output}))
-            yield
+        self.returned = {m: output for m, output in self.returned.items() if m not in self.several}
 
 
 @contextlib.contextmanager
-def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[Callable[[Batch], dict[int, Any]]]:
-    """Selects once, for many batches. Gives a function from a batch to the outputs by depth, from one pass through the layers:
-    of the first d of `plan` for each d of `depths`, and of all."""
+def _repeated(returned: Mapping[nn.Module, Any]) -> Iterator[None]:
+    """Within the context, the modules return what they returned."""
+    with contextlib.ExitStack() as stack:
+        for module, output in returned.items():
+            stack.enter_context(instance_attributes(module, {"forward": lambda *a, _output=output, **k: _output}))
+        yield
+
+
+@contextlib.contextmanager
+def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[Callable[[Batch], Iterator[tuple[int, Any]]]]:
+    """Selects once, for many batches. Gives a function from a batch to pairs of a depth and its output, from one pass through
+    the layers: of all of `plan` first, then of its first d for each d of `depths`, ascending.
+
+    An output is computed when it is asked for and not kept: use it up before the next, and logits of one depth are alive at a
+    time. Decoders store no keys and values.
+    """
     wanted = sorted({d for d in depths if d < len(plan.layers)})
     captured: dict[int, torch.Tensor] = {}
     before = _Before(supernet)
     replay = _Replay()
+    replaying = nn.ModuleList([replay])
+    options = no_cache(supernet.model)
     with supernet.select(plan) as model:
         stack: Any = supernet.base.get_submodule(supernet.anatomy.layers)
 
@@ -96,21 +102,26 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
         for place, layer in enumerate(stack):  # ghosts: their hooks end with them
             layer.register_forward_pre_hook(keep(place), with_kwargs=True)
 
-        def run(batch: Batch) -> dict[int, Any]:
-            with before.recorded() if wanted else contextlib.nullcontext():
-                outputs = {len(plan.layers): model(**batch)}
-            if wanted:
-                with (
-                    supernet.select(Plan.uniform(1, 1, 1)),
-                    supernet.replaced(nn.ModuleList([replay])),
-                    before.repeated(),
-                ):
-                    for depth in wanted:
-                        replay.states = captured[depth]
-                        outputs[depth] = model(**batch)
+        def head(batch: Mapping[str, Any], states: torch.Tensor, returned: Mapping[nn.Module, Any]) -> Any:
+            replay.states = states
+            try:
+                with supernet.standing_in(Plan.uniform(1, 1, 1), replaying), _repeated(returned):
+                    return model(**batch)
+            finally:
+                replay.states = None
+
+        def run(batch: Batch) -> Iterator[tuple[int, Any]]:
+            inputs: dict[str, Any] = {**options, **batch}
             captured.clear()
-            replay.states = None
-            return outputs
+            with before.recorded() if wanted else contextlib.nullcontext():
+                output = model(**inputs)
+            # This batch's own, and no context is open while an output is out: the caller may stop at any depth.
+            states, returned = dict(captured), before.returned
+            captured.clear()
+            yield len(plan.layers), output
+            del output
+            for depth in wanted:
+                yield depth, head(inputs, states.pop(depth), returned)
 
         yield run
 
@@ -118,4 +129,4 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
 def sweep(supernet: Supernet, plan: Plan, depths: Sequence[int], batch: Batch) -> dict[int, Any]:
     """Outputs of the first d layers of `plan`, for each d of `depths` and for the whole plan, from one pass through them."""
     with sweeping(supernet, plan, depths) as run:
-        return run(batch)
+        return dict(run(batch))

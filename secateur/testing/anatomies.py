@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from secateur.anatomy.inputs import CHOICES, is_multiple_choice
 from secateur.rng import generator
 from secateur.spaces.pruning import Kept, Large, Layer, LayerPlan, Medium, Plan, Shape, Small, Sublayer
 from secateur.supernet import Importance, Supernet, reorder
@@ -99,9 +100,7 @@ class AnatomyContract:
 
         supernet = Supernet(copy.deepcopy(supernet.model))
         supernet.model.set_attn_implementation("eager")  # the counter knows plain matrix products
-        tokens = torch.ones(2, 5, dtype=torch.long)
-        if "MultipleChoice" in type(supernet.model).__name__:
-            tokens = tokens[:, None]
+        tokens = torch.ones((2, CHOICES, 5) if is_multiple_choice(supernet.model) else (2, 5), dtype=torch.long)
         for plan in contract_plans(supernet.shape, each=1):
             small = supernet.extract(plan)
             with FlopCounterMode(display=False) as counter, torch.no_grad():

@@ -56,9 +56,9 @@ def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
             "predict. Use a decoder, such as gpt2 or llama."
         )
     if kind == "multiple_choice":
-        from transformers.models.auto.modeling_auto import MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES as known
+        from transformers.models.auto.modeling_auto import MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES
 
-        if anatomy.family not in known:
+        if anatomy.family not in MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES:
             raise ModelError(
                 f"`{model}` cannot do multiple choice: transformers has no such head for `{anatomy.family}`. "
                 "Use an encoder, such as bert or roberta."

@@ -7,19 +7,16 @@ import torch
 from torch import nn
 
 from secateur.devices import dummy_inputs
-from secateur.devices.inputs import longest_input
 from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
 
 
 class Reader(nn.Module):
-    """Looks like a transformers model: a configuration and a position table."""
+    """Looks like a transformers model: a configuration and a weight."""
 
-    def __init__(
-        self, vocabulary: int = 7, padding: int | None = 3, positions: int = 16, position_padding: int | None = None
-    ) -> None:
+    def __init__(self, vocabulary: int = 7, padding: int | None = 3, positions: int | None = 16) -> None:
         super().__init__()
-        self.config = SimpleNamespace(vocab_size=vocabulary, pad_token_id=padding)
-        self.position_embeddings = nn.Embedding(positions, 4, padding_idx=position_padding)
+        self.config = SimpleNamespace(vocab_size=vocabulary, pad_token_id=padding, max_position_embeddings=positions)
+        self.weight = nn.Parameter(torch.zeros(2))
 
 
 def test_ids_are_in_the_vocabulary_and_never_padding() -> None:
@@ -66,9 +63,8 @@ def test_more_tokens_than_positions_are_refused() -> None:
         dummy_inputs(Reader(), 1, 17)
 
 
-def test_a_position_table_with_padding_starts_after_it() -> None:
-    assert longest_input(Reader(positions=16, position_padding=1)) == 14
-    assert longest_input(nn.Linear(2, 2)) is None
+def test_without_a_limit_any_length_will_do() -> None:
+    assert dummy_inputs(Reader(positions=None), 1, 1000)["input_ids"].shape == (1, 1000)
 
 
 def test_a_model_that_reads_no_tokens_is_refused() -> None:

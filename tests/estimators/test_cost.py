@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from secateur.devices import dummy_inputs
 from secateur.errors import ConfigurationError
 from secateur.estimators.cost import Cost
 from secateur.rng import generator
@@ -48,20 +49,25 @@ def test_frozen_parameters_do_not_count():
     assert found.values["parameters"] == trainable(supernet.model)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2"])
-def test_more_tokens_than_the_model_has_places_for(family):
+@pytest.mark.parametrize(("family", "longest"), [("bert", 64), ("roberta", 63), ("gpt2", 64), ("llama", 64)])
+def test_more_tokens_than_the_model_has_places_for(family, longest):
     supernet = Supernet(toy_model(family))
     space = Small(supernet.shape)
-    with pytest.raises(ConfigurationError, match="it has 64 positions, got 65"):
-        Cost(supernet, space, length=65).evaluate([space.largest()])
+    assert Cost(supernet, space, length=longest).evaluate([space.largest()])[0].values["macs"] > 0
+    with pytest.raises(ConfigurationError, match=f"at most {longest} for this model, got {longest + 1}"):
+        Cost(supernet, space, length=longest + 1).evaluate([space.largest()])
 
 
-def test_other_errors_are_not_taken_for_that(monkeypatch):
-    supernet = Supernet(toy_model("bert"))
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
+def test_multiple_choice_counts_the_answers_that_are_measured(family):
+    supernet = Supernet(toy_model(family, "multiple_choice", attention="eager"))
     space = Small(supernet.shape)
-    monkeypatch.setattr(supernet.model, "forward", lambda **_: (_ for _ in ()).throw(RuntimeError("something else")))
-    with pytest.raises(RuntimeError, match="something else"):
-        Cost(supernet, space, length=8).evaluate([space.largest()])
+    for architecture in (space.smallest(), space.make({"heads": 2, "units": 5, "layers": 2}), space.largest()):
+        network = supernet.extract(space.plan(architecture)).eval()
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            network(**dummy_inputs(network, 3, 9, "multiple_choice"))
+        (found,) = Cost(supernet, space, batch=3, length=9).evaluate([architecture])
+        assert found.values["macs"] == counter.get_total_flops() // 2
 
 
 def test_the_fingerprint_says_what_is_counted():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 
@@ -91,7 +93,7 @@ def test_one_selection_serves_batches_of_any_length(family):
     short = {name: value[:1, :4] for name, value in long.items()}
     plan = Plan.uniform(3, 2, 5)
     with sweeping(supernet, plan, [0, 2]) as run:
-        found = [(batch, run(batch)) for batch in (long, short, long)]
+        found = [(batch, dict(run(batch))) for batch in (long, short, long)]
     for batch, outputs in found:
         for depth, output in outputs.items():
             with supernet.select(Plan.uniform(depth, 2, 5)) as model:
@@ -118,3 +120,52 @@ def test_an_embedding_that_serves_twice_is_not_confused():
     for depth, output in sweep(supernet, supernet.whole, range(3), batch).items():
         with supernet.select(Plan.uniform(depth, 4, 12)) as model:
             assert torch.allclose(output.logits, model(**batch).logits, atol=1e-6)
+
+
+@torch.no_grad()
+def test_outputs_come_one_at_a_time():
+    """When the next is computed, the logits of the one before are gone."""
+    supernet = Supernet(toy_model("gpt2", "causal"))
+    batch = {name: value for name, value in toy_batch(supernet.model).items() if name != "labels"}
+    seen, alive = [], []
+
+    def note(module, args, output):
+        alive.append(sum(reference() is not None for reference in seen))
+
+    handle = supernet.model.lm_head.register_forward_hook(note)
+    with sweeping(supernet, supernet.whole, range(3)) as run:
+        depths = []
+        for depth, output in run(batch):
+            depths.append(depth)
+            assert output.past_key_values is None
+            seen.append(weakref.ref(output.logits))
+            del output
+    handle.remove()
+    assert depths == [3, 0, 1, 2]
+    assert alive == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+@torch.no_grad()
+def test_one_may_stop_at_any_depth(family):
+    """Nothing is left swapped while outputs are out, nor by a generator that is dropped late or never finished."""
+    supernet = Supernet(toy_model(family))
+    batch = {name: value for name, value in toy_batch(supernet.model).items() if name != "labels"}
+    other = {name: value[:1, :4] for name, value in batch.items()}
+    before, plan = supernet.model(**batch).logits, Plan.uniform(3, 2, 5)
+    with sweeping(supernet, plan, [0, 1]) as run:
+        first = run(batch)
+        next(first), next(first)
+        assert len(supernet.base.get_submodule(supernet.anatomy.layers)) == 3
+        found = dict(run(other))
+        assert sorted(found) == [0, 1, 3]
+        depth, output = next(first)
+        unfinished = run(batch)
+        next(unfinished)
+    assert torch.equal(supernet.model(**batch).logits, before)
+    del unfinished
+    assert torch.equal(supernet.model(**batch).logits, before)
+    results = [(batch, depth, output), *((other, d, o) for d, o in found.items())]
+    for inputs, depth, output in results:
+        with supernet.select(Plan.uniform(depth, 2, 5)) as model:
+            assert torch.allclose(output.logits, model(**inputs).logits, atol=1e-6)
