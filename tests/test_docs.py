@@ -248,16 +248,16 @@ def test_the_table_of_presets_is_the_presets():
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| `")]
     said = {row[0].strip("`"): row[1:] for row in rows}
 
-    def spelt(value: object) -> str:
+    def spelt(name: str, value: object) -> str:
         if value is None:
-            return "by length"
+            return {"learning_rate": "by length", "searcher": "by space"}[name]
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list):
             return ", ".join(map(str, value))
         return f"{value:g}" if isinstance(value, float) else str(value)
 
-    is_ = {name: [spelt(PRESETS[p][name]) for p in ("default", "klein2024", "demo")] for name in PRESETS["default"]}
+    is_ = {name: [spelt(name, PRESETS[p][name]) for p in ("default", "klein2024", "demo")] for name in PRESETS["default"]}
     assert said == is_, "\n".join(f"| `{name}` | {' | '.join(values)} |" for name, values in is_.items())
 
 

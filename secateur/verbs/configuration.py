@@ -18,7 +18,7 @@ from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 from secateur.verbs.loading import check_model
-from secateur.verbs.presets import preset
+from secateur.verbs.presets import preset, usual_searcher
 
 FILE = "config.yaml"
 
@@ -103,6 +103,8 @@ def resolve(given: Mapping[str, Any]) -> Configuration:
     for name in ("model", "data"):  # a run can be resumed from anywhere
         path = Path(str(getattr(configuration, name))).expanduser()
         setattr(configuration, name, str(path.resolve()) if path.exists() else str(getattr(configuration, name)))
+    if configuration.searcher is None:
+        configuration.searcher = usual_searcher(configuration.space)
     largest = [o.name for o in configuration.objectives if isinstance(o, Objective) and o.direction == "max"]
     if largest:
         raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
@@ -162,6 +164,6 @@ def _faults(c: Configuration) -> list[str]:
     for name in ("validation_share", "test_share"):
         if not 0 < getattr(c, name) < 1:
             faults.append(f"`{name}` must lie between 0 and 1, got {getattr(c, name)}.")
-    tried(check_model, c.model)
+    tried(check_model, c.model, c.kind)
     faults += check_data(c.data, c.text, c.label, c.kind)
     return faults

@@ -10,7 +10,7 @@ from secateur.errors import UnknownNameError
 DEFAULT: dict[str, Any] = {
     "space": "small",
     "objectives": ["error", "body_parameters"],
-    "searcher": "random",
+    "searcher": None,  # by the space: `usual_searcher`
     "trials": 100,
     "depths": True,
     "strategy": "full",
@@ -59,6 +59,12 @@ DEMO: dict[str, Any] = {
     "polish_at": ["20%", "50%"],
     "polish_epochs": 1.0,
 }
+
+
+def usual_searcher(space: str) -> str:
+    """Local search where one number changes much (`small`), random search where local search would stay near its start."""
+    return "local" if space == "small" else "random"
+
 
 PRESETS = {"default": DEFAULT, "klein2024": KLEIN2024, "demo": DEMO}
 

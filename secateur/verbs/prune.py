@@ -77,7 +77,12 @@ def prune(
             rich_help_panel=_SEARCH,
         ),
     ] = None,
-    searcher: Annotated[str | None, typer.Option(help="random, local, mo-rea, nsga2 or ehvi.", rich_help_panel=_SEARCH)] = None,
+    searcher: Annotated[
+        str | None,
+        typer.Option(
+            help="random, local, mo-rea, nsga2 or ehvi; by default local in small, else random.", rich_help_panel=_SEARCH
+        ),
+    ] = None,
     trials: Annotated[
         int | None, typer.Option(help="How many architectures the searcher may ask for.", rich_help_panel=_SEARCH)
     ] = None,
