@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable, Sequence
 
 
@@ -66,3 +67,9 @@ class Stopped(KeyboardInterrupt):
 
 class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an error of the user
     """One architecture could not be evaluated. The trial fails with this reason; the study goes on."""
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
+    said = str(error).lower()
+    return getattr(error, "errno", None) == errno.ENOSPC or "no space left" in said or "disk is full" in said

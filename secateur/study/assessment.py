@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from secateur.architecture import Architecture
-from secateur.errors import EvaluationFailure, SecateurError
+from secateur.errors import EvaluationFailure, SecateurError, disk_is_full
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.objectives import Objective
 from secateur.study.database import disk_full
@@ -114,8 +113,8 @@ def _evaluate(estimator: Estimator, architecture: Architecture, budget: float | 
     except EvaluationFailure as failure:
         return Evaluation(failure=str(failure) or "no reason was given"), None
     except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise disk_full(error.filename or type(estimator).__name__) from error
+        if disk_is_full(error):
+            raise disk_full(getattr(error, "filename", None) or type(estimator).__name__) from error
         text = " ".join(str(error).split())
         if isinstance(error, MemoryError) or "out of memory" in text.lower():
             return Evaluation(failure=f"out of memory ({text})" if text else "out of memory"), None

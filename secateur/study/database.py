@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from secateur.errors import MissingExtraError, StudyError
+from secateur.errors import MissingExtraError, StudyError, disk_is_full
 from secateur.study.schema import VERSION, tables
 
 if TYPE_CHECKING:
@@ -236,7 +235,7 @@ def _study_error(error: Any, name: str) -> StudyError:
     cause = getattr(error, "orig", None) or error
     text = " ".join(str(cause).split())
     low = text.lower()
-    if getattr(cause, "errno", None) == errno.ENOSPC or "disk is full" in low or "no space left" in low:
+    if disk_is_full(cause):
         return disk_full(name)
     if "malformed" in low or "not a database" in low:
         return _damaged(name, text)

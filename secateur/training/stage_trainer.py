@@ -15,7 +15,7 @@ from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCall
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
-from secateur.errors import ConfigurationError, StudyError
+from secateur.errors import ConfigurationError, StudyError, disk_is_full
 from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged, resumable
 from secateur.training.distillation import distillation_loss
 from secateur.training.random_state import preserved_random_state
@@ -135,7 +135,7 @@ class StageTrainer(Trainer):
         try:
             super()._save_checkpoint(model, trial)
         except Exception as error:
-            if "No space left on device" in str(error) or shutil.disk_usage(folder).free < 1 << 20:
+            if disk_is_full(error) or shutil.disk_usage(folder).free < 1 << 20:
                 shutil.rmtree(staging, ignore_errors=True)
                 raise StudyError(
                     f"the disk is full: no checkpoint could be written to `{folder}`. Free some space and resume."

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.anatomy import anatomy_of
-from secateur.errors import ModelError
+from secateur.errors import MissingExtraError, ModelError
 
 if TYPE_CHECKING:
     from secateur.anatomy import Anatomy
@@ -80,6 +81,8 @@ def load_tokenizer(model: str) -> Any:
     missing = f"`{model}` has no tokenizer files. Save the model's tokenizer beside it: tokenizer.save_pretrained(...)."
     if where.is_dir() and not any(file for pattern in _TOKENIZER_FILES for file in where.glob(pattern)):
         raise ModelError(missing)
+    if (where / "tokenizer.model").is_file() and not (where / "tokenizer.json").is_file() and not find_spec("sentencepiece"):
+        raise MissingExtraError("sentencepiece", "sentencepiece")
     try:
         tokenizer = AutoTokenizer.from_pretrained(_where(model))
         words = getattr(AutoConfig.from_pretrained(_where(model)), "vocab_size", None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError
+from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
 from secateur.verbs.configuration import Configuration, resolve
 from secateur.verbs.progress import Progress
 from secateur.verbs.run import LOG, STUDY, SUPERNET, Run
@@ -220,8 +219,3 @@ def go_on(folder: Path, progress: Progress) -> Run:
                 raise StudyError(f"the disk is full. {again}") from error
             raise
     return run
-
-
-def disk_is_full(error: BaseException) -> bool:
-    """Whether an error, of whatever library, says that no space is left."""
-    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)

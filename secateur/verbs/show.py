@@ -36,7 +36,6 @@ def front_table(members: Sequence[RunMember]) -> None:
         return
     run = members[0].run
     assert run is not None
-    metric = run.task.get("main", "score")
     # polished networks are shown even where their shared weights are not on the front
     rows = {m.key: m for m in members}
     if len(members) > 1:
@@ -48,7 +47,7 @@ def front_table(members: Sequence[RunMember]) -> None:
     table = Table(title=_title(members, run), title_justify="left", box=SIMPLE)
     table.add_column("key", no_wrap=True)
     table.add_column("architecture", no_wrap=True)
-    for title in ("body", *counts, *measured, metric, "test", "polished", "its test"):
+    for title in ("body", *counts, *measured, "valid.", "test", "polished", "its test"):
         table.add_column(title, justify="right", no_wrap=True)
     for member in ordered:
         table.add_row(*_row(run, member, [*counts, *measured]))
@@ -61,7 +60,8 @@ def front_table(members: Sequence[RunMember]) -> None:
 
 
 def _title(members: Sequence[RunMember], run: Run) -> str:
-    return f"{len(members)} sub-networks on the front of {run.folder}" if len(members) > 1 else f"The best of {run.folder}"
+    what = f"{len(members)} sub-networks on the front of {run.folder}" if len(members) > 1 else f"The best of {run.folder}"
+    return f"{what}; scores are {run.task.get('main', 'score').replace('_', ' ')}"
 
 
 _KINDS = {"parameters": "count", "latency": "seconds", "memory": "bytes"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from secateur.errors import ModelError
+from secateur.errors import MissingExtraError, ModelError
 from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, toy_model
 from secateur.testing.toy_task import WORDS, toy_task_data
 from secateur.testing.toy_tokenizer import toy_tokenizer
@@ -92,4 +92,12 @@ def test_a_tokenizer_that_is_damaged(tmp_path: Path) -> None:
     toy_model("bert", layers=1).save_pretrained(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(ModelError, match="cannot be loaded"):
+        load_tokenizer(str(tmp_path))
+
+
+def test_a_sentencepiece_tokenizer_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    (tmp_path / "tokenizer.model").write_bytes(b"")
+    monkeypatch.setattr("secateur.verbs.loading.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"secateur\[sentencepiece\]"):
         load_tokenizer(str(tmp_path))
