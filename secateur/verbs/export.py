@@ -24,7 +24,7 @@ def export(
     polished: Annotated[
         bool | None,
         typer.Option(
-            "--polished/--shared", help="Which weights; by default polished ones where they exist.", show_default=False
+            "--polished/--shared", help="Which weights; by default the better on validation data.", show_default=False
         ),
     ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx as well.")] = False,

@@ -56,7 +56,7 @@ DEMO: dict[str, Any] = {
     **DEFAULT,
     "trials": 60,
     "epochs": 2.0,
-    "polish_at": ["20%", "50%"],
+    "polish_at": ["30%", "50%"],
     "polish_epochs": 1.0,
 }
 

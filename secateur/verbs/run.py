@@ -44,7 +44,7 @@ class RunMember(Member):
         return self._run.space.plan(self.architecture)
 
     def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
-        """Export the sub-network to a new folder. `polished` False takes the shared weights also where polished ones exist."""
+        """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says."""
         return self._run.save(self, folder, polished=polished, onnx=onnx, int8=int8)
 
     @property
@@ -160,7 +160,8 @@ class Run:
             raise StudyError(
                 f"the sub-network {member.key} was not polished. Polished ones: {', '.join(self.polished) or 'none'}."
             )
-        use = there if polished is None else polished
+        better = there and member.polished is not None and member.polished.values["error"] <= member.values["error"]
+        use = better if polished is None else polished
         network = None
         if use:
             network = self.supernet.extract(member.plan).eval()

@@ -94,13 +94,19 @@ def test_best_under_a_bound_is_saved_and_loads(finished: Path, tmp_path: Path) -
     assert "accuracy" in (tmp_path / "half" / "README.md").read_text()
 
 
-def test_export_takes_polished_weights_where_there_are_some(finished: Path, tmp_path: Path) -> None:
+def test_export_takes_the_weights_that_validate_better(finished: Path, tmp_path: Path) -> None:
     run = Run(finished)
-    key = next(iter(run.polished))
-    export(finished, key=key[:8], to=tmp_path / "polished")
-    mine, stored = secateur.load(tmp_path / "polished"), secateur.load(finished / "front" / key)
-    for a, b in zip(mine.parameters(), stored.parameters(), strict=True):
-        assert torch.equal(a, b)
+    for key, trial in run.polished.items():
+        member = run.member(key)
+        stored = secateur.load(finished / "front" / key)
+        shared = run.supernet.extract(member.plan)
+        expected = stored if trial.values["error"] <= member.values["error"] else shared
+        export(finished, key=key[:8], to=tmp_path / key)
+        export(finished, key=key[:8], to=tmp_path / f"{key}-polished", polished=True)
+        export(finished, key=key[:8], to=tmp_path / f"{key}-shared", polished=False)
+        for folder, weights in ((key, expected), (f"{key}-polished", stored), (f"{key}-shared", shared)):
+            for a, b in zip(secateur.load(tmp_path / folder).parameters(), weights.parameters(), strict=True):
+                assert torch.equal(a, b)
     other = next(m for m in run.front.pool if m.key not in run.polished)
     with pytest.raises(StudyError, match="not polished"):
         other.save(tmp_path / "no", polished=True)
