@@ -39,20 +39,20 @@ class Stages(Workbench):
             if self.journal.done(stage):
                 continue
             self.log.write("stage", stage=stage)
-            with self.journal.stage(stage) as entry:
-                getattr(self, stage.replace("-", "_"))(entry.details)
+            with self.journal.stage(stage):
+                getattr(self, stage.replace("-", "_"))()
         for leftover in (SCRATCH, WARMED):  # only now: a run killed between two stages needs them to go on
             shutil.rmtree(self.folder / leftover, ignore_errors=True)
         self.log.write("finished")
 
     # The stages
 
-    def warm_up(self, details: dict[str, Any]) -> None:
+    def warm_up(self) -> None:
         """An ordinary fine-tuning run: importance means little before the head is trained."""
         self._train("warm-up", find("strategy", "standard")(self.space), self.c.warming_up())
         self._save(self.folder / WARMED)
 
-    def order(self, details: dict[str, Any]) -> None:
+    def order(self) -> None:
         """Sort every layer's heads and units by importance. The permutation and the scores are kept."""
         # a random part: the data may be sorted by label
         some = generator(self.c.seed, "order").permutation(len(self.data.train))[:SCORED]
@@ -71,13 +71,13 @@ class Stages(Workbench):
         save_file({**scores.as_arrays(), **order.as_arrays()}, self.folder / ORDER)
         reorder(self.supernet, order)
 
-    def train(self, details: dict[str, Any]) -> None:
+    def train(self) -> None:
         """Train the super-network with the strategy."""
         strategy = find("strategy", self.c.strategy)(self.space, k=self.c.k)
         self._train("train", strategy, self.c.training())
         self._save(self.folder)
 
-    def search(self, details: dict[str, Any]) -> None:
+    def search(self) -> None:
         """Search the space on shared weights."""
         error = SharedWeightsError(
             self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=self._sweeping()
@@ -121,7 +121,7 @@ class Stages(Workbench):
                 )
         return f"none of {self.c.trials} trials could be evaluated: {self.store.trials()[-1].reason}."
 
-    def polish(self, details: dict[str, Any]) -> None:
+    def polish(self) -> None:
         """Fine-tune the best sub-network below each share of the body's parameters."""
         chosen = self._chosen()
         (self.run.folder / MEMBERS).mkdir(exist_ok=True)
@@ -129,7 +129,6 @@ class Stages(Workbench):
             if member.architecture.key in self.run.polished:
                 continue
             self._polish_one(member, f"polishing {i + 1} of {len(chosen)}")
-        details["polished"] = [m.architecture.key for m in chosen]
 
     def _chosen(self) -> list[Member]:
         found: dict[str, Member] = {}
@@ -175,7 +174,7 @@ class Stages(Workbench):
         )
         shutil.rmtree(scratch, ignore_errors=True)
 
-    def report(self, details: dict[str, Any]) -> None:
+    def report(self) -> None:
         """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished ones only."""
         front = self.run.front
         chosen = [front.pool[i] for i in self._places(front)]

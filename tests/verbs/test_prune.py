@@ -303,8 +303,8 @@ def test_killed_between_two_stages(
 
     real = Stages.train
 
-    def train(self: Stages, details: dict[str, Any]) -> None:
-        real(self, details)
+    def train(self: Stages) -> None:
+        real(self)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Stages, "train", train)
