@@ -19,7 +19,7 @@ TITLES = {
     "sandwich": "sandwich",
     "kd": "kd",
     "full": "full",
-    "klein2024": "`--preset klein2024` (one seed)",
+    "klein2024": "the paper's settings: batch 4, 2e-5 (one seed)",
     "ordered": "full + ordering",
     "default-1e-4": "full + ordering, 8 epochs, 1e-4",
     "default-5e-5": "full + ordering, 8 epochs, 5e-5",
