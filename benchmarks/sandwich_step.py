@@ -21,8 +21,9 @@ from secateur.spaces.pruning import Plan, Small
 from secateur.supernet import Supernet
 from secateur.testing.masks import masked
 from secateur.training.settings import TrainingSettings
+from secateur.training.stage_trainer import training_arguments
 from secateur.training.strategies import Sandwich, Standard, Strategy
-from secateur.training.trainer import SupernetTrainer, training_arguments
+from secateur.training.trainer import SupernetTrainer
 
 
 class MaskedSupernet(Supernet):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, Watch, run_stage, training_arguments
+from secateur.training.stage_trainer import StageTrainer, run_stage, task_arguments
 
 
 class PolishTrainer(StageTrainer):
@@ -50,14 +50,8 @@ def polish(
     def make() -> StageTrainer:
         return PolishTrainer(
             teacher,
-            settings=settings,
-            regression=data.task.kind == "regression",
-            language_modelling=data.task.kind == "language_modelling",
             model=student,
-            args=training_arguments(settings, folder, len(data.train), device),
-            train_dataset=data.train,
-            data_collator=data.collate,
-            callbacks=[Watch(progress)],
+            **task_arguments(data, settings, folder, device, progress),
         )
 
     try:

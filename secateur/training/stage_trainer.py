@@ -71,6 +71,21 @@ class Watch(TrainerCallback):
             raise diverged(state.global_step)
 
 
+def task_arguments(
+    data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Callable[[int, int], None] | None
+) -> dict[str, Any]:
+    """What a StageTrainer needs to train on `data` (a TaskData), beside the model."""
+    return {
+        "settings": settings,
+        "regression": data.task.kind == "regression",
+        "language_modelling": data.task.kind == "language_modelling",
+        "args": training_arguments(settings, folder, len(data.train), device),
+        "train_dataset": data.train,
+        "data_collator": data.collate,
+        "callbacks": [Watch(progress)],
+    }
+
+
 class StageTrainer(Trainer):
     """Trainer that prints nothing, orders its examples by (seed, epoch), writes whole checkpoints only, and can distil."""
 

@@ -15,10 +15,10 @@ import torch
 from secateur.rng import generator
 from secateur.supernet import Supernet
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, Watch, run_stage, training_arguments
+from secateur.training.stage_trainer import StageTrainer, run_stage, task_arguments
 from secateur.training.strategies import Strategy
 
-__all__ = ["SupernetTrainer", "train_supernet", "training_arguments"]
+__all__ = ["SupernetTrainer", "train_supernet"]
 
 
 class SupernetTrainer(StageTrainer):
@@ -77,13 +77,7 @@ def train_supernet(
         return SupernetTrainer(
             supernet,
             strategy,
-            settings=settings,
-            regression=data.task.kind == "regression",
-            language_modelling=data.task.kind == "language_modelling",
-            args=training_arguments(settings, folder, len(data.train), device),
-            train_dataset=data.train,
-            data_collator=data.collate,
-            callbacks=[Watch(progress)],
+            **task_arguments(data, settings, folder, device, progress),
         )
 
     return run_stage(make, supernet.model, folder)

@@ -13,8 +13,7 @@ from secateur.verbs.configuration import Configuration, resolve
 from secateur.verbs.progress import Progress
 from secateur.verbs.run import LOG, STUDY, SUPERNET, Run
 
-_MODEL, _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
-    "The model",
+_DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "The data",
     "The space",
     "Training the super-network",

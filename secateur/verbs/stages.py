@@ -177,7 +177,8 @@ class Stages(Workbench):
     def report(self) -> None:
         """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished ones only."""
         front = self.run.front
-        chosen = [front.pool[i] for i in self._places(front)]
+        wanted = set(self.run.polished) or {m.architecture.key for m in self._chosen()}
+        chosen = [m for m in front.pool if m.key in wanted]  # those that the report compares with the whole network
         keys = {m.key for m in front} | {m.key for m in chosen} | set(self.run.polished)
         members = [m for m in front.pool if m.key in keys]
         tests = self.run.tests
@@ -199,11 +200,6 @@ class Stages(Workbench):
             write(self.run)
         except MissingExtraError as error:
             self._note(f"No report was written: {error} Then: secateur report {self.run.folder}")
-
-    def _places(self, front: Front[Any]) -> list[int]:
-        """Where in the pool the sub-networks are that the report compares with the whole network."""
-        wanted = set(self.run.polished) or {m.architecture.key for m in self._chosen()}
-        return [i for i, m in enumerate(front.pool) if m.architecture.key in wanted]
 
     # Helpers
 
@@ -236,8 +232,7 @@ class Stages(Workbench):
         """Latency and memory of the whole network and of the chosen ones, for the report's before and after."""
         measured = self.run.measured
         estimators = self._measuring(["latency", "memory"])
-        whole = find("space", "layer")(self.supernet.shape).largest()
-        jobs: list[tuple[str, Any]] = [("unpruned", whole), *((a.key, a) for a in architectures)]
+        jobs: list[tuple[str, Any]] = [("unpruned", self.layers.largest()), *((a.key, a) for a in architectures)]
         for done, (key, architecture) in enumerate(jobs):
             if key not in measured:
                 values: dict[str, float] = {}

@@ -19,7 +19,7 @@ from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.export import load
 from secateur.export.quiet import quiet
 from secateur.export.verify import longest_text
-from secateur.spaces.pruning import PruningSpace
+from secateur.spaces.pruning import Layer
 from secateur.study import Journal, RunLog
 from secateur.supernet import Order, Supernet, reorder
 from secateur.tasks import TaskData, load_task
@@ -51,7 +51,9 @@ class Workbench:
         self.c.write(self.run.folder)
         self.run.configuration = self.c
         self.supernet = self._supernet()
-        self.space = self._space()
+        self.space = self.run.space
+        #: A space without bounds: its largest member is the unpruned network, whatever the run's own space allows.
+        self.layers = Layer(self.supernet.shape)
         longest = longest_text(self.supernet.model.config)
         self.length = min(self.c.latency_length, longest)
         tokens = max(max(self.data.split(name).lengths) for name in ("train", "validation", "test"))
@@ -105,14 +107,9 @@ class Workbench:
         self.store.set_meta("shape", {"layers": shape.layers, "heads": shape.heads, "units": shape.units})
         return supernet
 
-    def _space(self) -> PruningSpace:
-        space: PruningSpace = find("space", self.c.space)(self.supernet.shape, **self.c.limits())
-        return space
-
     def _check_bounds(self) -> None:
         """Refuse, before anything is trained, bounds on counted costs that no architecture of the space can meet."""
-        unpruned = Cost(self.supernet, find("space", "layer")(self.supernet.shape), length=self.length)
-        whole = unpruned.evaluate([unpruned.space.largest()])[0].values
+        whole = Cost(self.supernet, self.layers, length=self.length).evaluate([self.layers.largest()])[0].values
         cost = Cost(self.supernet, self.space, length=self.length)
         least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
         for objective in self.run.objectives:
@@ -154,15 +151,14 @@ class Workbench:
 
     def _whole(self, names: list[str]) -> dict[str, float]:
         """The unpruned network's values. The space's bounds do not matter to it."""
-        whole = find("space", "layer")(self.supernet.shape)
         estimators = [
-            Cost(self.supernet, whole, length=self.length),
-            SharedWeightsError(self.supernet, whole, self.data, batch_size=self.c.evaluation_batch, depths=False),
+            Cost(self.supernet, self.layers, length=self.length),
+            SharedWeightsError(self.supernet, self.layers, self.data, batch_size=self.c.evaluation_batch, depths=False),
             *self._measuring(names),
         ]
         values: dict[str, float] = {}
         for estimator in estimators:
-            found = estimator.evaluate([whole.largest()])[0]
+            found = estimator.evaluate([self.layers.largest()])[0]
             if found.failure:
                 raise StudyError(f"the unpruned network cannot be evaluated: {found.failure}.")
             values.update(found.values)

@@ -19,7 +19,7 @@ from secateur.spaces.pruning import Small
 from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
-from secateur.training import stage_trainer, trainer
+from secateur.training import stage_trainer
 from secateur.training.checkpoints import UNFINISHED, resumable
 from secateur.training.polish import polish
 from secateur.training.settings import TrainingSettings
@@ -192,7 +192,7 @@ class TestDivergence:
             made.save_strategy = "no"
             return made
 
-        monkeypatch.setattr(trainer, "training_arguments", seldom)
+        monkeypatch.setattr(stage_trainer, "training_arguments", seldom)
         with pytest.raises(EvaluationFailure, match="training diverged at step 12"):
             train(tmp_path, at=at, do=poison)
 
@@ -204,7 +204,7 @@ class TestDivergence:
             made.logging_steps = 1000
             return made
 
-        monkeypatch.setattr(trainer, "training_arguments", seldom)
+        monkeypatch.setattr(stage_trainer, "training_arguments", seldom)
         with pytest.raises(EvaluationFailure, match="training diverged at step 6"):
             train(tmp_path, at=4, do=poison)
         assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-3"]
