@@ -33,14 +33,11 @@ def take(count: int, size: int, generator: Generator, classes: NDArray[Any] | No
 def _quotas(count: int, sizes: NDArray[Any]) -> NDArray[np.int64]:
     """How many to take of each class, `count` in all."""
     ideal = count * sizes / sizes.sum()
-    quotas: NDArray[np.int64] = np.minimum(np.floor(ideal).astype(np.int64), sizes)
-    # First round: the largest remainders, leaving one row of each class; second round: whatever is left.
+    quotas: NDArray[np.int64] = np.floor(ideal).astype(np.int64)
+    # First the largest remainders among the classes that keep a row; then, if that is not enough, among all that have one left.
     for limit in (sizes - 1, sizes):
-        for index in np.argsort(quotas - ideal, kind="stable"):
-            if quotas.sum() < count and quotas[index] < limit[index]:
-                quotas[index] += 1
-    while quotas.sum() < count:
-        quotas[np.argmax(sizes - quotas)] += 1
+        while quotas.sum() < count and (quotas < limit).any():
+            quotas[np.argmax(np.where(quotas < limit, ideal - quotas, -np.inf))] += 1
     return quotas
 
 
