@@ -9,20 +9,45 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from secateur.errors import ConfigurationError, UnknownNameError
 
-#: Every quantity an estimator can yield: name → (unit, what it is). All are better when smaller.
-QUANTITIES: dict[str, tuple[str, str]] = {
-    "error": ("", "1 − the task's main metric, on the validation set"),
-    "parameters": ("", "all trainable parameters"),
-    "body_parameters": ("", "parameters of the Transformer layers, without embeddings and head"),
-    "macs": ("", "multiply-accumulate operations of one forward pass"),
-    "latency": ("s", "seconds of one forward pass on this machine (median)"),
-    "memory": ("B", "bytes at the peak of one forward pass: weights and live activations"),
+class Quantity(NamedTuple):
+    """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better."""
+
+    unit: str
+    about: str
+    direction: str = "min"
+
+
+#: Every quantity an estimator can yield.
+QUANTITIES: dict[str, Quantity] = {
+    "error": Quantity("", "1 − the task's main metric, on the validation set"),
+    "parameters": Quantity("", "all trainable parameters"),
+    "body_parameters": Quantity("", "parameters of the Transformer layers, without embeddings and head"),
+    "macs": Quantity("", "multiply-accumulate operations of one forward pass"),
+    "latency": Quantity("s", "seconds of one forward pass on this machine (median)"),
+    "memory": Quantity("B", "bytes at the peak of one forward pass: weights and live activations"),
+    "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy of quality: more is better", "max"),
+    "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max"),
+    "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max"),
+    "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max"),
+    "fisher": Quantity("", "squared activation × gradient, summed over channels", "max"),
+    "synflow": Quantity("", "synaptic flow: the product of absolute weights along all paths (logarithm)", "max"),
+    "jacob_cov": Quantity("", "how little the outputs' Jacobians of different texts resemble each other", "max"),
+    "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max"),
+    "naswot": Quantity("", "NASWOT: the same of the first feed-forward units' codes", "max"),
+    "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max"),
 }
+
+#: What a network pruned from a trained one is judged by: the error first, then costs.
+PRUNING = ("error", "parameters", "body_parameters", "macs", "latency", "memory")
+#: What an architecture that is not trained is judged by: a proxy of its quality, and costs.
+PROXIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.direction == "max")
+DESIGN = (*PROXIES, "parameters", "macs", "latency", "memory")
 
 
 @dataclass(frozen=True)
@@ -102,7 +127,8 @@ class Objective:
             if side in sides:
                 raise ConfigurationError(f"`{text}` bounds `{name}` twice on the same side.")
             sides[side] = Bound.parse(bound)
-        return cls(name, upper=sides.get("upper"), lower=sides.get("lower"))
+        direction = QUANTITIES[name].direction if name in QUANTITIES else "min"
+        return cls(name, direction, upper=sides.get("upper"), lower=sides.get("lower"))
 
     @property
     def sign(self) -> float:

@@ -110,3 +110,11 @@ def test_text_and_back_is_the_same_objective() -> None:
         assert Objective.parse(str(objective)) == objective
     with pytest.raises(ConfigurationError, match="twice"):
         Objective.parse("macs<=3<=4")
+
+
+def test_a_quantity_knows_its_better_direction() -> None:
+    assert Objective.parse("decoder_parameters>=5M").direction == "max"
+    assert Objective.parse("latency").direction == "min"
+    assert matrix(
+        [{"decoder_parameters": 3.0, "latency": 2.0}], [Objective.parse("decoder_parameters"), Objective.parse("latency")]
+    ).tolist() == [[-3.0, 2.0]]

@@ -34,10 +34,17 @@ class Assessor:
     """Evaluates architectures with a fixed set of estimators against the bounds of objectives. Stores nothing."""
 
     def __init__(
-        self, estimators: Sequence[Estimator], objectives: Sequence[Objective], unpruned: Mapping[str, float], cached: Cached
+        self,
+        estimators: Sequence[Estimator],
+        objectives: Sequence[Objective],
+        unpruned: Mapping[str, float],
+        cached: Cached,
+        bounds: Sequence[Objective] = (),
     ) -> None:
         self.estimators = sorted(estimators, key=lambda e: e.cost)
         self.objectives = tuple(objectives)
+        #: What must keep within bounds and is not optimised.
+        self.bounds = tuple(bounds)
         self.unpruned = dict(unpruned)
         self._cached = cached
 
@@ -94,7 +101,7 @@ class Assessor:
         outcome.cache.append(CacheEntry(architecture.key, name, numbers, evaluation.details))
 
     def _violated(self, values: Mapping[str, float]) -> str | None:
-        broken = (objective.violated(values, self.unpruned) for objective in self.objectives)
+        broken = (objective.violated(values, self.unpruned) for objective in (*self.objectives, *self.bounds))
         return next((reason for reason in broken if reason is not None), None)
 
 

@@ -24,7 +24,7 @@ class Study:
     A searcher that is new and a store that is not: the searcher is restored from it, and trials that were running when the last
     process ended are evaluated first. With deterministic estimators the trials are then those of a run that was never stopped.
     `on_trial` is called with each trial that ends, not with the extras that come with it. `unpruned` holds the whole network's
-    values, which relative bounds refer to.
+    values, which relative bounds refer to. `bounds` are kept and not optimised.
     """
 
     def __init__(
@@ -35,11 +35,13 @@ class Study:
         objectives: Sequence[Objective],
         unpruned: Mapping[str, float],
         *,
+        bounds: Sequence[Objective] = (),
         log: RunLog | None = None,
         on_trial: Callable[[Trial], None] | None = None,
     ) -> None:
         yielded = {name for estimator in estimators for name in estimator.yields}
         faults = [f"no estimator yields the objective `{o.name}`." for o in objectives if o.name not in yielded]
+        faults += [f"no estimator yields the bounded `{b.name}`." for b in bounds if b.name not in yielded]
         if not objectives:
             faults.append("a study needs at least one objective.")
         if faults:
@@ -50,7 +52,7 @@ class Study:
         self.unpruned = dict(unpruned)
         #: Whether the searcher found nothing new to propose.
         self.exhausted = False
-        self._assessor = Assessor(estimators, objectives, unpruned, store.cached)
+        self._assessor = Assessor(estimators, objectives, unpruned, store.cached, bounds)
         self._log = log
         self._on_trial = on_trial
         trials = store.trials()

@@ -13,7 +13,7 @@ import yaml
 
 from secateur.catalogue import KINDS
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
-from secateur.objectives import Bound, Objective
+from secateur.objectives import PRUNING, Bound, Objective
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
@@ -133,7 +133,7 @@ def _faults(c: Configuration) -> list[str]:
     for kind, table in KINDS.items():
         if getattr(c, kind) not in table:
             faults += UnknownNameError(kind, getattr(c, kind), table).faults
-    parsed = [o for o in (tried(Objective.parse, text) for text in c.objectives) if o is not None]
+    parsed = [o for o in (tried(Objective.parse, text, PRUNING) for text in c.objectives) if o is not None]
     names = [o.name for o in parsed]
     if len(set(names)) < len(names):
         faults.append(f"an objective is named twice: {', '.join(c.objectives)}.")

@@ -269,3 +269,17 @@ def test_overhead(toys: ModuleType, store: Store) -> None:
     start = time.process_time()
     study.run(70)
     assert (time.process_time() - start) / 50 < 0.010
+
+
+def test_what_is_bounded_need_not_be_optimised(toys: ModuleType, store: Store) -> None:
+    study = toys.study(store, toys.Random, objectives=[Objective.parse("error")], bounds=[Objective.parse("parameters<=50%")])
+    study.run(12)
+    statuses = {t.status: t for t in asked(store)}
+    assert set(statuses) == {"complete", "infeasible"}
+    assert all(t.values["parameters"] <= 500 for t in store.trials() if t.status == "complete")
+    assert "error" not in statuses["infeasible"].values  # found by counting: nothing dear was evaluated
+
+
+def test_a_bounded_quantity_needs_an_estimator(toys: ModuleType, store: Store) -> None:
+    with pytest.raises(ConfigurationError, match="bounded `memory`"):
+        toys.study(store, toys.Random, bounds=[Objective.parse("memory<=1MB")])
