@@ -1,0 +1,156 @@
+# Copyright the Secateur authors. Licensed under the Apache License, Version 2.0.
+"""Adaptive input embeddings (Baevski & Auli 2019) and the adaptive softmax (Grave et al. 2017) that shares their tables.
+
+Frequent words (low ids) form the first cluster and have wide vectors, rarer clusters have narrower ones; a projection brings
+each to the model's width. This file stands alone: it needs torch, not Secateur. Saved folders carry a copy of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+#: The label of a token that counts in no loss.
+IGNORED = -100
+
+
+class Vectors(nn.Module):
+    """A table and, where its width is not the model's, a projection (no bias) for each cluster."""
+
+    def __init__(self, clusters: list[tuple[int, int, int]], width: int) -> None:
+        super().__init__()
+        self.spans = [(start, end) for start, end, _ in clusters]
+        self.tables = nn.ModuleList(nn.Embedding(end - start, narrow) for start, end, narrow in clusters)
+        self.projections = nn.ModuleList(
+            nn.Identity() if narrow == width else nn.Linear(narrow, width, bias=False) for _, _, narrow in clusters
+        )
+
+    def scores(self, hidden: torch.Tensor, cluster: int) -> torch.Tensor:
+        """Dot products (…, words) of hidden states (…, width) with the cluster's projected vectors."""
+        projection = self.projections[cluster]
+        if isinstance(projection, nn.Linear):
+            hidden = F.linear(hidden, projection.weight.t())
+        return F.linear(hidden, self.tables[cluster].weight)  # type: ignore[arg-type]
+
+
+class AdaptiveEmbedding(Vectors):
+    """Word ids (…) to vectors (…, width)."""
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        # Every cluster looks every word up, those of others as zero: narrow look-ups cost little, and the graph then depends
+        # on no value, so that it runs on the meta device and exports.
+        total = torch.zeros((), device=ids.device)
+        for (start, end), table, projection in zip(self.spans, self.tables, self.projections, strict=True):
+            if len(self.spans) == 1:
+                return projection(table(ids))  # type: ignore[no-any-return]
+            inside = (ids >= start) & (ids < end)
+            found = table((ids - start).clamp(0, end - start - 1))
+            total = total + projection(found * inside.unsqueeze(-1).to(found.dtype))
+        return total
+
+
+class AdaptiveHead(nn.Module):
+    """Hidden states to logits (one cluster) or log-probabilities (several) over the vocabulary.
+
+    The head's softmax covers the first cluster's words and one entry per further cluster; log p(word) = log p(cluster) +
+    log p(word | cluster). Vectors are those of the input embedding when tied, own ones otherwise.
+    """
+
+    def __init__(self, clusters: list[tuple[int, int, int]], width: int, tie: bool) -> None:
+        super().__init__()
+        self.spans = [(start, end) for start, end, _ in clusters]
+        self.vectors = None if tie else Vectors(clusters, width)
+        self.bias = nn.Parameter(torch.zeros(self.spans[-1][1]))
+        if len(clusters) > 1:
+            self.cluster_weight = nn.Parameter(torch.zeros(len(clusters) - 1, width))
+            self.cluster_bias = nn.Parameter(torch.zeros(len(clusters) - 1))
+
+    def _first(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
+        """Log-probabilities (…, first cluster's words + further clusters), in float32 at least."""
+        words = vectors.scores(hidden, 0) + self.bias[: self.spans[0][1]]
+        rest = F.linear(hidden, self.cluster_weight, self.cluster_bias)
+        return _log_softmax(torch.cat([words, rest], dim=-1))
+
+    def _tail(self, hidden: torch.Tensor, vectors: Vectors, cluster: int) -> torch.Tensor:
+        """Log-probabilities (…, words) of a further cluster's words, given the cluster."""
+        start, end = self.spans[cluster]
+        return _log_softmax(vectors.scores(hidden, cluster) + self.bias[start:end])
+
+    def forward(self, hidden: torch.Tensor, embedding: Vectors) -> torch.Tensor:
+        """Logits or log-probabilities (…, vocabulary)."""
+        vectors = self.vectors or embedding
+        if len(self.spans) == 1:
+            return vectors.scores(hidden, 0) + self.bias
+        first = self._first(hidden, vectors)
+        words = self.spans[0][1]
+        parts = [first[..., :words]]
+        for cluster in range(1, len(self.spans)):
+            parts.append(self._tail(hidden, vectors, cluster) + first[..., words + cluster - 1].unsqueeze(-1))
+        return torch.cat(parts, dim=-1)
+
+    def loss_sum(self, hidden: torch.Tensor, labels: torch.Tensor, embedding: Vectors) -> torch.Tensor:
+        """Sum of −log p(label) over states (n, width) and labels (n,), without the (n, vocabulary) matrix.
+
+        Each further cluster's softmax is computed for its own words only.
+        """
+        vectors = self.vectors or embedding
+        kept = (labels != IGNORED).nonzero().squeeze(1)
+        hidden, labels = hidden[kept], labels[kept]
+        words = self.spans[0][1]
+        entry = labels
+        total = torch.zeros((), device=hidden.device)
+        for cluster in range(1, len(self.spans)):
+            start, end = self.spans[cluster]
+            inside = (labels >= start) & (labels < end)
+            entry = torch.where(inside, words + cluster - 1, entry)
+            rows = inside.nonzero().squeeze(1)
+            # No early exit where no row is inside: every parameter then has a gradient in every step.
+            total = total - self._tail(hidden[rows], vectors, cluster).gather(1, (labels[rows] - start).unsqueeze(1)).sum()
+        return total - self._first(hidden, vectors).gather(1, entry.unsqueeze(1)).sum()
+
+
+def _log_softmax(scores: torch.Tensor) -> torch.Tensor:
+    return F.log_softmax(scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores, dim=-1)
+
+
+def make_embedding(config: Any) -> nn.Module:
+    """The input embedding that a configuration asks for: a plain table, or an adaptive one."""
+    if not config.embedding:
+        return nn.Embedding(config.vocab_size, config.width)
+    return AdaptiveEmbedding(config.clusters, config.width)
+
+
+def make_head(config: Any) -> nn.Module:
+    """The output layer that goes with it. A plain GPT-2 has no output bias, all others have one."""
+    if not config.embedding:
+        return nn.Linear(config.width, config.vocab_size, bias=config.backbone != "gpt2")
+    return AdaptiveHead(config.clusters, config.width, config.tie)
+
+
+def predict(head: nn.Module, embedding: nn.Module, hidden: torch.Tensor) -> torch.Tensor:
+    """Logits or log-probabilities (…, vocabulary) of hidden states (…, width)."""
+    return head(hidden, embedding) if isinstance(head, AdaptiveHead) else head(hidden)  # type: ignore[no-any-return]
+
+
+def loss_and_logits(
+    head: nn.Module, embedding: nn.Module, hidden: torch.Tensor, labels: torch.Tensor, items: Any = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The next-word loss of states (batch, length, width) and labels (batch, length), and the logits where they were made.
+
+    Label t + 1 is the target of state t; −100 is ignored. The loss is the mean over targets, or their sum over `items` where
+    that number is given (gradient accumulation). An adaptive softmax of several clusters makes no logits.
+    """
+    targets = labels[:, 1:].reshape(-1).to(hidden.device)
+    if isinstance(head, AdaptiveHead) and len(head.spans) > 1 and hidden.device.type != "meta":
+        states = hidden[:, :-1].reshape(-1, hidden.shape[-1])
+        total = head.loss_sum(states, targets, embedding)  # type: ignore[arg-type]
+        # With no target at all the mean is 0/0, as in torch's own cross-entropy.
+        return total / ((targets != IGNORED).sum() if items is None else items), None
+    logits = predict(head, embedding, hidden)
+    scores = logits[:, :-1].reshape(-1, logits.shape[-1]).float()
+    if items is None:
+        return F.cross_entropy(scores, targets, ignore_index=IGNORED), logits
+    return F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum") / items, logits
