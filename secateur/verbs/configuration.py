@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from inspect import signature
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import yaml
-
 from secateur.catalogue import KINDS
-from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
+from secateur.errors import ConfigurationError, SecateurError, UnknownNameError
 from secateur.objectives import PRUNING, Bound, Objective
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 from secateur.verbs.loading import check_model
 from secateur.verbs.presets import preset, usual_searcher
+from secateur.verbs.settings import Settings
 
-FILE = "config.yaml"
 
+class Configuration(Settings):
+    """The settings of `secateur prune`, presets filled in."""
 
-class Configuration(SimpleNamespace):
-    """The settings of `secateur prune`, under the names of its arguments, presets filled in."""
+    verb = "prune"
 
     def with_usual_learning_rate(self, examples: int) -> Configuration:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""
@@ -69,31 +66,11 @@ class Configuration(SimpleNamespace):
     def polishing(self) -> TrainingSettings:
         return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)
 
-    def write(self, folder: Path) -> None:
-        text = yaml.safe_dump(vars(self), sort_keys=False, allow_unicode=True)
-        (folder / FILE).write_text(text, encoding="utf-8")
-
     @classmethod
-    def read(cls, folder: Path) -> Configuration:
-        path = folder / FILE
-        if not path.is_file():
-            raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
-        try:
-            found = yaml.safe_load(path.read_text(encoding="utf-8"))
-            if not isinstance(found, dict):
-                raise ValueError("it holds no settings")
-        except (yaml.YAMLError, ValueError, OSError) as error:
-            raise StudyError(f"`{path}` cannot be read: {' '.join(str(error).split())}.") from error
-        missing = sorted(set(signature(_prune()).parameters) - {"to", "progress"} - set(found))
-        if missing:
-            raise StudyError(f"`{path}` lacks settings: {', '.join(missing)}.")
-        return cls(**found)
+    def of_verb(cls) -> Any:
+        from secateur.verbs.prune import prune
 
-
-def _prune() -> Any:
-    from secateur.verbs.prune import prune
-
-    return prune
+        return prune
 
 
 def resolve(given: Mapping[str, Any]) -> Configuration:

@@ -9,7 +9,8 @@ import typer
 
 from secateur.errors import ConfigurationError
 from secateur.export import Exported
-from secateur.verbs.run import Run, parse_under
+from secateur.verbs.run import Run
+from secateur.verbs.run_folder import parse_under
 
 
 def export(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from secateur.verbs.run import Run, RunMember, parse_under
+from secateur.verbs.run_folder import parse_under
+from secateur.verbs.starting import open_run
 
 
 def front(
@@ -19,7 +20,7 @@ def front(
             help="Only the best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."
         ),
     ] = None,
-) -> list[RunMember]:
+) -> list[Any]:
     """The Pareto set of a run, or the best of it within bounds."""
-    found = Run(run).front
+    found = open_run(run).front
     return [found.best(under=parse_under(under))] if under else list(found)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
-from secateur.verbs.configuration import Configuration, resolve
+from secateur.verbs.configuration import resolve
 from secateur.verbs.progress import Progress
-from secateur.verbs.run import LOG, STUDY, SUPERNET, Run
+from secateur.verbs.run import Run
+from secateur.verbs.starting import start
 
 _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "The data",
@@ -162,59 +161,5 @@ def prune(
     show = bool(given.pop("progress"))
     folder = given.pop("to")
     configuration = resolve(given)
-    return start(configuration, Path(folder) if folder is not None else next_folder("prune"), Progress(show))
-
-
-def next_folder(verb: str, parent: Path = Path("runs")) -> Path:
-    """The first numbered folder that is not there yet."""
-    number = 1
-    while (parent / f"{verb}-{number:03d}").exists():
-        number += 1
-    return parent / f"{verb}-{number:03d}"
-
-
-def start(configuration: Configuration, folder: Path, progress: Progress) -> Run:
-    """Make a run's folder and go through its stages. Raises StudyError where the folder is there already."""
-    from secateur.study import Store
-
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(
-            f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to."
-        )
-    try:
-        (folder / SUPERNET).mkdir(parents=True, exist_ok=True)
-        configuration.write(folder)
-    except OSError as error:
-        raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
-    Store.create(folder / STUDY, vars(configuration)).close()
-    try:
-        return go_on(folder, progress)
-    except SecateurError:
-        if not (folder / LOG).is_file() or not (folder / LOG).stat().st_size:  # no stage has begun: nothing to resume
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def go_on(folder: Path, progress: Progress) -> Run:
-    """Go through the stages of a run that are not done yet."""
-    from secateur.study import RunLock
-
-    run = Run(folder)
-    again = f"What was done is saved; go on with: secateur resume {folder}"
-    with RunLock(folder):
-        progress.say(f"[bold]{folder}[/bold]: {run.configuration.model} on {run.configuration.data}")
-        try:
-            from secateur.verbs.stages import Stages
-
-            Stages(run, progress).go()
-        except KeyboardInterrupt:
-            raise Stopped(f"stopped. {again}") from None
-        except EvaluationFailure as failure:
-            raise StudyError(f"{failure} Start a new run with a lower --learning-rate.") from failure
-        except SecateurError:
-            raise
-        except Exception as error:
-            if disk_is_full(error):
-                raise StudyError(f"the disk is full. {again}") from error
-            raise
+    run: Run = start(configuration, folder, Progress(show))
     return run

@@ -11,7 +11,8 @@ from secateur import __version__
 from secateur.objectives import QUANTITIES
 from secateur.report import ReportData, write_report
 from secateur.study import Journal, Trial
-from secateur.verbs.run import ORDER, REPORT, SUPERNET, Run, RunMember, now, scores_on_test
+from secateur.verbs.run import ORDER, SUPERNET, Run, RunMember, now, scores_on_test
+from secateur.verbs.run_folder import REPORT
 
 
 def report(

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.catalogue import find
-from secateur.errors import BoundError, StudyError
-from secateur.objectives import Bound, Objective
-from secateur.study import POLISH, Front, Journal, Member, Store, Trial
+from secateur.errors import StudyError
+from secateur.study import POLISH, Front, Journal, Member, Trial
 from secateur.verbs.configuration import Configuration
+from secateur.verbs.progress import Progress
+from secateur.verbs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from secateur.export import Exported
     from secateur.spaces.pruning import Plan, PruningSpace
     from secateur.supernet import Supernet
+    from secateur.verbs.stages import Stages
 
-#: What lies where in a run's folder.
-STUDY, SUPERNET, MEMBERS, ORDER, REPORT, LOG = "study.db", "supernet", "front", "order.safetensors", "report.html", "log.jsonl"
+#: What lies where in the folder of a run of `secateur prune`, beside what every run has.
+SUPERNET, MEMBERS, ORDER = "supernet", "front", "order.safetensors"
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,20 @@ class RunMember(Member):
         return self.run
 
 
-class Run:
-    """An existing run folder. Opening it reads no weights."""
+class Run(RunFolder):
+    """A run of `secateur prune`."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        if not self.folder.is_dir():
-            raise StudyError(f"there is no run folder `{folder}`.")
-        self.configuration = Configuration.read(self.folder)
-        self.store = Store.open(self.folder / STUDY)
-        self.objectives: list[Objective] = self.configuration.objectives_parsed()
+    settings = Configuration
+    noun = "sub-network"
+
+    @property
+    def about(self) -> str:
+        return f"{self.configuration.model} on {self.configuration.data}"
+
+    def stages(self, progress: Progress) -> Stages:
+        from secateur.verbs.stages import Stages
+
+        return Stages(self, progress)
 
     @property
     def unpruned(self) -> dict[str, float]:
@@ -85,10 +91,6 @@ class Run:
         return dict(self.store.get_meta("measured", {}))
 
     @property
-    def trials(self) -> list[Trial]:
-        return self.store.trials()
-
-    @property
     def polished(self) -> dict[str, Trial]:
         """Key → the polished result."""
         return {t.architecture.key: t for t in self.trials if t.origin == POLISH}
@@ -105,17 +107,6 @@ class Run:
             return RunMember(m.architecture, m.values, m.details, m.trial, self, tests.get(key), polished.get(key))
 
         return found.map(whole)
-
-    def member(self, key: str) -> RunMember:
-        """The sub-network with this key, or the beginning of one."""
-        found = [m for m in self.front.pool if m.key.startswith(key)]
-        if not found:
-            raise BoundError(f"no sub-network of `{self.folder}` has a key that begins with `{key}`.")
-        if len(found) > 1 and found[0].key != key:
-            raise BoundError(
-                f"several sub-networks have a key that begins with `{key}`: {', '.join(m.key for m in found[:5])}."
-            )
-        return found[0]
 
     @cached_property
     def shape(self) -> dict[str, int]:
@@ -206,9 +197,6 @@ class Run:
             "polished": polished,
         }
 
-    def close(self) -> None:
-        self.store.close()
-
 
 def scores_on_test(trial: Trial | None) -> dict[str, float] | None:
     """The test scores in a polished trial's details: those named `test_…`."""
@@ -216,15 +204,6 @@ def scores_on_test(trial: Trial | None) -> dict[str, float] | None:
         return None
     found = {n.removeprefix("test_"): float(v) for n, v in trial.details.items() if n.startswith("test_")}
     return found or None
-
-
-def parse_under(under: list[str] | None) -> dict[str, Bound]:
-    """`["body_parameters=50%", "latency<=20ms"]` as bounds by name."""
-    bounds: dict[str, Bound] = {}
-    for text in under or []:
-        name, _, bound = text.replace("<=", "=").partition("=")
-        bounds[name.strip()] = Bound.parse(bound)
-    return bounds
 
 
 def now() -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from secateur.report.numbers import show
-from secateur.verbs.run import REPORT, Run, RunMember, scores_on_test
+from secateur.verbs.run import Run, RunMember, scores_on_test
+from secateur.verbs.run_folder import REPORT
 
 if TYPE_CHECKING:
     from secateur.export import Exported

@@ -25,7 +25,8 @@ from secateur.supernet import Order, Supernet, reorder
 from secateur.tasks import TaskData, load_task
 from secateur.verbs.loading import load_model, load_tokenizer
 from secateur.verbs.progress import Progress
-from secateur.verbs.run import LOG, ORDER, SUPERNET, Run
+from secateur.verbs.run import ORDER, SUPERNET, Run
+from secateur.verbs.run_folder import LOG
 
 WARMED = "warmed-up"  # the super-network after the warm-up, kept until the run is done
 SCRATCH = "training"  # the trainer's own checkpoints, kept until the run is done
@@ -43,6 +44,7 @@ class Workbench:
         self.log = RunLog(run.folder / LOG)
         self.device = str(resolve_device(self.c.device))
         self.folder = run.folder / SUPERNET
+        self.folder.mkdir(exist_ok=True)
 
     def prepare(self) -> None:
         """Load what the stages work on, and refuse now what they would refuse later."""

@@ -1,0 +1,83 @@
+"""Starting a run in a folder of its own, opening it, and going on with it. The same for every verb that makes runs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
+from secateur.verbs.progress import Progress
+from secateur.verbs.settings import Settings, verb_of
+
+
+def open_run(folder: str | Path) -> Any:
+    """The run in a folder: a `Run` of `secateur prune` or a `DesignRun` of `secateur design`."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise StudyError(f"there is no run folder `{folder}`.")
+    if verb_of(path) == "design":
+        from secateur.verbs.design_run import DesignRun
+
+        return DesignRun(path)
+    from secateur.verbs.run import Run
+
+    return Run(path)
+
+
+def next_folder(verb: str, parent: Path = Path("runs")) -> Path:
+    """The first numbered folder that is not there yet."""
+    number = 1
+    while (parent / f"{verb}-{number:03d}").exists():
+        number += 1
+    return parent / f"{verb}-{number:03d}"
+
+
+def start(configuration: Settings, folder: str | Path | None, progress: Progress) -> Any:
+    """Make a run's folder (by default the next free number) and go through its stages.
+
+    Raises StudyError where the folder is there already.
+    """
+    from secateur.study import Store
+    from secateur.verbs.run_folder import LOG, STUDY
+
+    folder = Path(folder) if folder is not None else next_folder(configuration.verb)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(
+            f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        configuration.write(folder)
+    except OSError as error:
+        raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
+    Store.create(folder / STUDY, vars(configuration)).close()
+    try:
+        return go_on(folder, progress)
+    except SecateurError:
+        if not (folder / LOG).is_file() or not (folder / LOG).stat().st_size:  # no stage has begun: nothing to resume
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def go_on(folder: Path, progress: Progress) -> Any:
+    """Go through the stages of a run that are not done yet."""
+    from secateur.study import RunLock
+
+    run = open_run(folder)
+    again = f"What was done is saved; go on with: secateur resume {folder}"
+    with RunLock(folder):
+        progress.say(f"[bold]{folder}[/bold]: {run.about}")
+        try:
+            run.stages(progress).go()
+        except KeyboardInterrupt:
+            raise Stopped(f"stopped. {again}") from None
+        except EvaluationFailure as failure:
+            raise StudyError(f"{failure} Start a new run with a lower --learning-rate.") from failure
+        except SecateurError:
+            raise
+        except Exception as error:
+            if disk_is_full(error):
+                raise StudyError(f"the disk is full. {again}") from error
+            raise
+    return run
