@@ -16,6 +16,7 @@ SPACES = {
     "layer": "secateur.spaces.pruning:Layer",
     "sublayer": "secateur.spaces.pruning:Sublayer",
     "large": "secateur.spaces.pruning:Large",
+    "decoder": "secateur.spaces.decoder:Decoder",
 }
 SEARCHERS = {
     "random": "secateur.search:Random",

@@ -34,8 +34,8 @@ class Space(ABC):
         return [self.sample(rng) for _ in range(n)]
 
     @abstractmethod
-    def mutate(self, architecture: Architecture, rng: Generator) -> Architecture:
-        """A copy in which one random dimension has a new value."""
+    def mutate(self, architecture: Architecture, rng: Generator, probability: float | None = None) -> Architecture:
+        """A copy in which one random dimension has a new value; with a probability, each one with it, and at least one."""
 
     @abstractmethod
     def crossover(self, a: Architecture, b: Architecture, rng: Generator) -> Architecture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from secateur.errors import ConfigurationError
@@ -25,10 +26,11 @@ class Range:
             object.__setattr__(self, "high", self.high - (self.high - self.low) % self.step)
 
     @classmethod
-    def parse(cls, text: str | Range, name: str, full: int) -> Range:
+    def parse(cls, text: str | Range, name: str, full: int | None) -> Range:
         """`4..12`, `4..12:2` (steps of 2), `..8`, `4..`, `8` (just 8), `:64` (0 to the model's own size in steps of 64).
 
-        `full` is the model's own size: the end where none is given, and the largest end allowed.
+        `full` is the model's own size: the end where none is given, and the largest end allowed. None where there is no model:
+        then a range names both of its ends.
         """
         if isinstance(text, Range):
             found = text
@@ -39,8 +41,10 @@ class Range:
             low, _, high, only, step = match.groups()
             if only is not None:
                 low = high = only
-            found = cls(int(low or 0), int(high or full), int(step or 1))
-        if found.low < 0 or found.high > full:
+            if full is None and not (low and high):
+                raise ConfigurationError(f"`{name}` must name both ends, as in 4..12 or 4..12:2, got `{text}`.")
+            found = cls(int(low or 0), int(high or full or 0), int(step or 1))
+        if full is not None and (found.low < 0 or found.high > full):
             raise ConfigurationError(f"`{name}` must lie in 0..{full} for this model, got {found.low}..{found.high}.")
         return found
 
@@ -52,3 +56,31 @@ class Range:
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}" + (f":{self.step}" if self.step > 1 else "")
+
+    def members(self) -> tuple[int, ...]:
+        """Every value, ascending."""
+        return tuple(range(self.low, self.high + 1, self.step))
+
+
+Options = str | int | Range | Iterable[int]
+
+
+def options(given: Options, name: str, least: int = 1) -> tuple[int, ...]:
+    """A set of whole numbers, ascending, each once, none below `least`: `2,4,8`, `128..1024:64`, a Range, a number, a list."""
+    if isinstance(given, str) and "," not in given:
+        given = Range.parse(given, name, None)
+    if isinstance(given, Range):
+        found: tuple[int, ...] = given.members()
+    elif isinstance(given, str):
+        parts = [part.strip() for part in given.split(",")]
+        if not all(re.fullmatch(r"\d+", part) for part in parts):
+            raise ConfigurationError(f"`{name}` must look like 2,4,8 or 2..8:2, got `{given}`.")
+        found = tuple(map(int, parts))
+    else:
+        found = (given,) if isinstance(given, int) else tuple(given)
+    if not found:
+        raise ConfigurationError(f"`{name}` is empty: give at least one value.")
+    wrong = next((v for v in found if isinstance(v, bool) or not isinstance(v, int) or v < least), None)
+    if wrong is not None:
+        raise ConfigurationError(f"`{name}` must hold whole numbers of at least {least}, got {wrong!r}.")
+    return tuple(sorted(set(found)))

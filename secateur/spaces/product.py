@@ -68,13 +68,13 @@ class ProductSpace(Space):
     def sample_many(self, n: int, rng: Generator) -> list[Architecture]:
         return [self.from_values(v) for v in self.sample_values(n, rng)]
 
-    def mutate(self, architecture: Architecture, rng: Generator) -> Architecture:
+    def mutate(self, architecture: Architecture, rng: Generator, probability: float | None = None) -> Architecture:
         if len(self._free) == 0:
             return architecture
         values = self.values(architecture)
-        d = int(rng.choice(self._free))
+        d = chosen(self._free, rng, probability)
         old = (values[d] - self._low[d]) // self._step[d]
-        new = int(rng.integers(0, self._count[d] - 1))
+        new = rng.integers(0, self._count[d] - 1)
         values[d] = self._low[d] + self._step[d] * (new + (new >= old))
         return self.from_values(values)
 
@@ -119,3 +119,14 @@ class ProductSpace(Space):
     def every(self) -> Iterator[Architecture]:
         for values in itertools.product(*(range(d.low, d.high + 1, d.step) for d in self.domains)):
             yield self.from_values(np.array(values, dtype=np.int64))
+
+
+def chosen(among: np.ndarray, rng: Generator, probability: float | None) -> np.ndarray:
+    """Which of the dimensions (k,) change: one of them at random, or each with a probability and at least one."""
+    if probability is not None:
+        if not 0 < probability <= 1:
+            raise ConfigurationError(f"`probability` must lie above 0 and be at most 1, got {probability}.")
+        found = among[rng.random(len(among)) < probability]
+        if len(found):
+            return np.asarray(found)
+    return np.asarray([rng.choice(among)])
