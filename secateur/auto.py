@@ -1,8 +1,10 @@
-"""`import secateur.auto`, and the plain Auto classes of transformers load pruned checkpoints without `trust_remote_code`."""
+"""`import secateur.auto`, and the plain Auto classes of transformers load our checkpoints without `trust_remote_code`."""
 
 from __future__ import annotations
 
 from secateur.anatomy import ANATOMIES, carving
+from secateur.models.decoders import model_class
+from secateur.spaces.decoder_options import BACKBONES
 
 
 def register_families() -> None:
@@ -23,4 +25,15 @@ def register_families() -> None:
                 auto.register(config_class, getattr(carving, "Secateur" + model_class.__name__), exist_ok=True)
 
 
+def register_decoders() -> None:
+    """Register configurations and model classes of the networks that `secateur design` builds."""
+    import transformers
+
+    for backbone in BACKBONES:
+        network = model_class(backbone)
+        transformers.AutoConfig.register(network.config_class.model_type, network.config_class, exist_ok=True)
+        transformers.AutoModelForCausalLM.register(network.config_class, network, exist_ok=True)
+
+
 register_families()
+register_decoders()

@@ -13,7 +13,8 @@ from secateur.export.quiet import quiet
 def load(folder: str | Path) -> Any:
     """The model in an exported folder, in eval mode on the CPU; its class is the one the folder's configuration names.
 
-    Runs no code from the folder: a pruned model's class is made here. Raises ModelError when the folder is missing or damaged.
+    Runs no code from the folder: a pruned model's class is made here, a designed one's is in this package. Raises ModelError
+    when the folder is missing or damaged.
     """
     folder = Path(folder)
     model_class = _class_of(folder)
@@ -46,9 +47,14 @@ def _class_of(folder: Path) -> Any:
     import transformers
 
     from secateur.anatomy import carving
+    from secateur.models.decoders import is_decoder, model_class
+    from secateur.spaces.decoder_options import BACKBONES
 
     found = None
-    if isinstance(name, str):
+    if is_decoder(str(family)):
+        classes = [model_class(backbone) for backbone in BACKBONES]
+        found = next((known for known in classes if known.config_class.model_type == family and known.__name__ == name), None)
+    elif isinstance(name, str):
         source = carving if str(family).startswith("secateur_") else transformers
         found = getattr(source, name, None)
     if not hasattr(found, "from_pretrained"):

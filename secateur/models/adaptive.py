@@ -2,7 +2,8 @@
 """Adaptive input embeddings (Baevski & Auli 2019) and the adaptive softmax (Grave et al. 2017) that shares their tables.
 
 Frequent words (low ids) form the first cluster and have wide vectors, rarer clusters have narrower ones; a projection brings
-each to the model's width. This file stands alone: it needs torch, not Secateur. Saved folders carry a copy of it.
+each to the model's width. This file stands alone: it needs torch and transformers, not Secateur. Saved folders
+carry a copy of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional as F
+from transformers import initialization as init
 
 #: The label of a token that counts in no loss.
 IGNORED = -100
@@ -128,6 +130,19 @@ def make_head(config: Any) -> nn.Module:
     if not config.embedding:
         return nn.Linear(config.width, config.vocab_size, bias=config.backbone != "gpt2")
     return AdaptiveHead(config.clusters, config.width, config.tie)
+
+
+def init_adaptive(module: nn.Module, spread: float) -> None:
+    """Projections keep the scale: a projected vector and a score vary as those of a plain table do, whatever the cluster."""
+    if isinstance(module, Vectors):
+        for projection in module.projections:
+            if isinstance(projection, nn.Linear):
+                init.normal_(projection.weight, mean=0.0, std=projection.in_features**-0.5)
+    if isinstance(module, AdaptiveHead):
+        init.zeros_(module.bias)
+        if len(module.spans) > 1:
+            init.normal_(module.cluster_weight, mean=0.0, std=spread)
+            init.zeros_(module.cluster_bias)
 
 
 def predict(head: nn.Module, embedding: nn.Module, hidden: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ This file stands alone: it needs transformers, not Secateur. Saved folders carry
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from transformers import PretrainedConfig
@@ -86,7 +87,7 @@ class DecoderConfig(PretrainedConfig):
         if self.factor < 1 or (self.factor > 1 and not self.embedding):
             raise ValueError(f"`factor` must be at least 1, and 1 for a plain table (`embedding` 0), got {self.factor}.")
         ends = [0, *self.cutoffs, self.vocab_size]
-        if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
+        if any(a >= b for a, b in itertools.pairwise(ends)):
             raise ValueError(f"`cutoffs` must rise and lie in 1…{self.vocab_size - 1}, got {self.cutoffs}.")
         if self.cutoffs and not self.embedding:
             raise ValueError("`cutoffs` need an adaptive embedding; a plain table (`embedding` 0) is one cluster.")

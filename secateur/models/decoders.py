@@ -7,9 +7,9 @@ from typing import Any
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, UnknownNameError
+from secateur.spaces import decoder
 from secateur.spaces.decoder_counts import checked_cutoffs
-
-BACKBONES = ("gpt2", "transformer_xl")
+from secateur.spaces.decoder_options import BACKBONES
 
 
 def model_class(backbone: str) -> Any:
@@ -52,7 +52,7 @@ def config_of(
         raise ConfigurationError(f"`space` must be `decoder` for a decoder network, got `{architecture.space}`.")
     ends = checked_cutoffs(cutoffs, vocabulary)
     clustered = choices["embedding"] and choices["factor"] > 1
-    sizes = {name: list(value) if isinstance(value, tuple) else value for name, value in choices.items()}
+    sizes: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in choices.items()}
     config_class = model_class(sizes.pop("backbone")).config_class
     try:
         return config_class(
@@ -71,11 +71,7 @@ def config_of(
 
 def architecture_of(config: Any) -> Architecture:
     """The architecture of a DecoderConfig: `config_of` turned round."""
-    from secateur.spaces.decoder import decoder_architecture
-
-    return decoder_architecture(
-        config.backbone, config.width, tuple(config.heads), tuple(config.inner), config.embedding, config.factor
-    )
+    return decoder.architecture(config.backbone, config.width, config.heads, config.inner, config.embedding, config.factor)
 
 
 def build(

@@ -21,7 +21,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import can_return_tuple
 
-from .adaptive import AdaptiveHead, Vectors, loss_and_logits, make_embedding, make_head, predict
+from .adaptive import init_adaptive, loss_and_logits, make_embedding, make_head, predict
 from .configuration import DecoderGpt2Config
 
 
@@ -153,7 +153,8 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
     ) -> CausalLMOutputWithPast:
         """`input_ids` and `labels` (batch, length), `attention_mask` (batch, past + length), 1 = a word, 0 = padding.
 
-        Labels are shifted inside (give `labels=input_ids`), −100 is ignored; with labels and several clusters, `logits` is None.
+        Labels are shifted inside (give `labels=input_ids`), −100 is ignored; with labels and several clusters there are
+        no logits.
         """
         length = input_ids.shape[1]
         if use_cache is None:
@@ -233,19 +234,6 @@ def visible_keys(attention_mask: torch.Tensor | None, length: int, seen: int, de
     if attention_mask is None:
         return causal
     return (causal & (attention_mask != 0)[:, None, None, :]) | (keys == at)[None, None]
-
-
-def init_adaptive(module: nn.Module, spread: float) -> None:
-    """Projections keep the scale: a projected vector and a score vary as those of a plain table do, whatever the cluster."""
-    if isinstance(module, Vectors):
-        for projection in module.projections:
-            if isinstance(projection, nn.Linear):
-                init.normal_(projection.weight, mean=0.0, std=projection.in_features**-0.5)
-    if isinstance(module, AdaptiveHead):
-        init.zeros_(module.bias)
-        if len(module.spans) > 1:
-            init.normal_(module.cluster_weight, mean=0.0, std=spread)
-            init.zeros_(module.cluster_bias)
 
 
 DecoderGpt2ForCausalLM.register_for_auto_class("AutoModelForCausalLM")
