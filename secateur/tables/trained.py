@@ -259,7 +259,7 @@ def _mean(rows: Sequence[Trained]) -> Trained:
     first = rows[0]
     if len(rows) == 1:
         return first
-    numbers: dict[str, float | None] = {}
+    numbers: dict[str, Any] = {}
     for name in _NUMBERS:
         known = [value for row in rows if (value := getattr(row, name)) is not None]
         numbers[name] = float(np.mean(known)) if known else None
