@@ -24,6 +24,7 @@ SEARCHERS = {
     "mo-rea": "secateur.search:MoRea",
     "nsga2": "secateur.search:Nsga2",
     "ehvi": "secateur.search:Ehvi",
+    "evolution": "secateur.search:Evolution",
 }
 STRATEGIES = {
     "standard": "secateur.training.strategies:Standard",

@@ -2,9 +2,10 @@
 
 from secateur.search.base import ASKED, Proposal, Result, Searcher
 from secateur.search.ehvi import Ehvi
+from secateur.search.evolution import Evolution
 from secateur.search.local import LocalSearch
 from secateur.search.mo_rea import MoRea
 from secateur.search.nsga2 import Nsga2
 from secateur.search.random import Random
 
-__all__ = ["ASKED", "Ehvi", "LocalSearch", "MoRea", "Nsga2", "Proposal", "Random", "Result", "Searcher"]
+__all__ = ["ASKED", "Ehvi", "Evolution", "LocalSearch", "MoRea", "Nsga2", "Proposal", "Random", "Result", "Searcher"]

@@ -102,8 +102,8 @@ def macs(
 
     Counted: all matrix products, attention over the whole square of positions (masked ones too, as they are computed), and the
     output layer over the whole vocabulary. Transformer-XL attends to `memory` further positions, whose keys and values are
-    computed again; its relative positions are projected once for the batch. An adaptive input is counted as if every token came
-    from the first cluster: nearly all do. Norms, activations, biases and the look-up of embeddings are not counted.
+    computed again; its relative positions are projected once for the batch. An adaptive input projects every token by every
+    cluster, as the networks do. Norms, activations, biases and the look-up of embeddings are not counted.
     """
     backbone, width, inner, embedding, factor = _of(architecture)
     layers, tokens = len(inner), batch * length
@@ -117,6 +117,6 @@ def macs(
     if embedding == 0:
         return total + tokens * width * vocabulary
     parts = clusters(embedding, factor, vocabulary, cutoffs)
-    projected = [width * narrow if narrow != width else 0 for _, narrow in parts]
-    output = sum(projected) + sum(size * narrow for size, narrow in parts) + (len(parts) - 1) * width
-    return total + tokens * (projected[0] + output)
+    projections = sum(width * narrow for _, narrow in parts if narrow != width)  # on the way in, and again on the way out
+    scores = sum(size * narrow for size, narrow in parts) + (len(parts) - 1) * width
+    return total + tokens * (2 * projections + scores)

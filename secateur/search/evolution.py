@@ -1,0 +1,147 @@
+"""Evolution on the front, as LiteTransformerSearch searches (Javaheripi et al. 2022, algorithm 1), in the ask and tell form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
+from secateur.pareto import convex_hull
+from secateur.rng import Generator, generator
+from secateur.search.base import Result, Searcher
+from secateur.spaces.base import Space
+
+Check = Callable[[Architecture], bool]
+
+
+class Evolution(Searcher):
+    """Random until `population` results are in. Then, in iterations, `parents` members of the front are drawn without
+    replacement, less often those that were parents more often; `mutations` children have each dimension changed with
+    `probability`, `crossovers` children take each dimension from either of two parents.
+
+    An iteration ends when as many asked results are in as it has children. The front and the parents' draw are taken at that
+    moment, from results alone, so that a resumed search has the same parents, whatever was pending. With `hull`, parents
+    come from the lower convex hull of the front. `feasible` is a check that costs nothing: what fails it is never proposed.
+    While no result is feasible, every second proposal is a change of the results nearest to their bounds, the others random.
+    """
+
+    name = "evolution"
+
+    def __init__(
+        self,
+        space: Space,
+        objectives: Sequence[Objective],
+        seed: int = 0,
+        take_extra: bool = True,
+        population: int = 100,
+        parents: int = 20,
+        mutations: int = 40,
+        crossovers: int = 40,
+        probability: float = 0.3,
+        hull: bool = False,
+        feasible: Check | None = None,
+    ) -> None:
+        faults = [
+            f"`{name}` must be at least {least}, got {value}."
+            for name, value, least in (
+                ("population", population, 1),
+                ("parents", parents, 1),
+                ("mutations", mutations, 0),
+                ("crossovers", crossovers, 0),
+                ("mutations` + `crossovers", mutations + crossovers, 1),
+            )
+            if value < least
+        ]
+        if not 0 < probability <= 1:
+            faults.append(f"`probability` must lie above 0 and be at most 1, got {probability}.")
+        if faults:
+            raise ConfigurationError(faults)
+        super().__init__(space, objectives, seed, take_extra)
+        self.population = population
+        self.mutations = mutations
+        self.children = mutations + crossovers
+        self.probability = probability
+        self.hull = hull
+        self._feasible = feasible
+        self._size = parents
+        #: The parents of the current iteration; none in the random phase.
+        self.parents: list[Architecture] = []
+        #: How often an architecture was a parent, by key.
+        self.visits: dict[str, int] = {}
+        self.iteration = 0
+        self._told = 0
+        self._next = population
+
+    def _learn(self, result: Result) -> None:
+        if result.id is None:
+            return
+        self._told += 1
+        if self._told >= self._next and self._front:
+            self.iteration += 1
+            self._next = self._told + self.children
+            self.parents = self._drawn(generator(self.seed, "parents", self.iteration))
+            for parent in self.parents:
+                self.visits[parent.key] = self.visits.get(parent.key, 0) + 1
+
+    def _drawn(self, rng: Generator) -> list[Architecture]:
+        """The parents of an iteration, from the front as it is now."""
+        front = self._front
+        if self.hull:
+            front = [r for r, kept in zip(front, convex_hull(self._front_points), strict=True) if kept]
+        visits = np.array([self.visits.get(r.architecture.key, 0) for r in front], dtype=np.float64)
+        # Scaled to 0…1, as the authors do: the most visited is drawn half as often as the least visited.
+        weights = 1 / (1 + (visits - visits.min()) / max(np.ptp(visits), 1.0))
+        drawn = rng.choice(len(front), size=min(self._size, len(front)), replace=False, p=weights / weights.sum())
+        return [front[i].architecture for i in drawn]
+
+    def _propose(self, rng: Generator) -> Architecture | None:
+        if not self.parents:
+            near = self._nearly() if self.asked % 2 else []
+            return self._unseen(lambda: self._mutant(near, rng) if near else self.space.sample(rng))
+        crossing = (self.asked - self.population) % self.children >= self.mutations and len(self.parents) > 1
+        found = self._unseen(lambda: self._cross(rng)) if crossing else None
+        return found or self._unseen(lambda: self._mutant(self.parents, rng))
+
+    def _mutant(self, parents: Sequence[Architecture], rng: Generator) -> Architecture:
+        return self.space.mutate(parents[int(rng.integers(len(parents)))], rng, self.probability)
+
+    def _cross(self, rng: Generator) -> Architecture:
+        a, b = rng.choice(len(self.parents), size=2, replace=False)
+        return self.space.crossover(self.parents[a], self.parents[b], rng)
+
+    def _nearly(self) -> list[Architecture]:
+        """Results that break bounds by the least, once the population is in and none is feasible."""
+        if self._told < self.population or self._front:
+            return []
+        excess = [(e, i) for i, r in enumerate(self.history) if (e := self._excess(r)) > 0]
+        return [self.history[i].architecture for _, i in sorted(excess)[: self._size]]
+
+    def _excess(self, result: Result) -> float:
+        """By how much a result breaks the absolute bounds of the objectives it has values for, as shares of the bounds."""
+        total = 0.0
+        for objective in self.objectives:
+            value = result.values.get(objective.name)
+            for bound, sign in ((objective.upper, 1), (objective.lower, -1)):
+                if value is not None and bound is not None and not bound.relative:
+                    total += max(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
+        return total
+
+    def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
+        for _ in range(self.tries):
+            architecture = draw()
+            if architecture.key not in self.seen and self._may(architecture):
+                return architecture
+        return None
+
+    def _left_over(self, rng: Generator) -> Architecture | None:
+        found = self._unseen(lambda: self.space.sample(rng))
+        if found is not None or self.space.size() > self.scan:
+            return found
+        left = [a for a in self.space.every() if a.key not in self.seen and self._may(a)]
+        return left[int(rng.integers(len(left)))] if left else None
+
+    def _may(self, architecture: Architecture) -> bool:
+        return self._feasible is None or self._feasible(architecture)
