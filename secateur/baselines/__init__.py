@@ -1,0 +1,1 @@
+"""Networks to compare a front with, as architectures."""
