@@ -14,8 +14,9 @@ from secateur.report.importance import kept
 BINS = 48
 #: In how many shades.
 SHADES = 8
-_KEPT, _TRACK, _GONE, _TEXT = "var(--kept,#1f9d6b)", "var(--track,#d5dbe3)", "var(--gone,#eef1f5)", "var(--muted,#5b6675)"
-_UNITS = "var(--units,#3b82c4)"
+#: The page's colours, with what to use where the picture stands alone.
+KEPT, TRACK, GONE, TEXT = "var(--kept,#1f9d6b)", "var(--track,#d5dbe3)", "var(--gone,#eef1f5)", "var(--muted,#5b6675)"
+UNITS = "var(--units,#3b82c4)"
 
 
 def describe(plan: dict[str, Any], shape: dict[str, int]) -> str:
@@ -63,8 +64,8 @@ def picture(plan: dict[str, Any], shape: dict[str, int], compact: bool = False) 
         f'height="{height:g}" role="img" aria-label="{text}"><title>{text}</title>'
     ]
     if not compact:
-        parts.append(_word(left, 11, "heads"))
-        parts.append(_word(left + heads_width + gap, 11, "feed-forward units"))
+        parts.append(word(left, 11, "heads"))
+        parts.append(word(left + heads_width + gap, 11, "feed-forward units"))
     for index in range(shape["layers"]):
         layer = by_index.get(index)
         y = top + pitch * index
@@ -91,10 +92,10 @@ def _layer(
     inner = cell - min(1.5, cell / 4)
     places = kept(heads, shape["heads"])
     gone = sorted(set(range(shape["heads"])).difference(places))
-    empty = _TRACK if layer else _GONE
+    empty = TRACK if layer else GONE
     parts = [
-        _cells(gone, left, cell, inner, y, thickness, empty),
-        _cells(places, left, cell, inner, y, thickness, _KEPT),
+        cells(gone, left, cell, inner, y, thickness, empty),
+        cells(places, left, cell, inner, y, thickness, KEPT),
         f'<rect x="{start:g}" y="{y:g}" width="{units_width:g}" height="{thickness:g}" style="fill:{empty}"/>',
     ]
     # One path per shade, not a rectangle per bin: a front of index sets stays a small page.
@@ -104,20 +105,20 @@ def _layer(
         shades.setdefault(math.ceil(share * SHADES), []).append(f"M{x:.1f} {y:g}h{wide:.1f}v{thickness:g}h-{wide:.1f}z")
     for shade, steps in sorted(shades.items()):
         faint = "" if shade == SHADES else f";opacity:{0.1 + 0.9 * shade / SHADES:.2f}"
-        parts.append(f'<path d="{"".join(steps)}" style="fill:{_UNITS}{faint}"/>')
+        parts.append(f'<path d="{"".join(steps)}" style="fill:{UNITS}{faint}"/>')
     if not compact:
         base = y + thickness / 2 + 4
         parts.append(f"<title>layer {index}: {_count(heads)} heads, {_count(units)} units</title>")
-        parts.append(_word(0, base, str(index)))
+        parts.append(word(0, base, str(index)))
         if layer is None:
-            parts.append(_word(left + heads_width + 4, base, "gone"))
+            parts.append(word(left + heads_width + 4, base, "gone"))
         else:
-            parts.append(_word(left + heads_width + 4, base, f"{_count(heads)}/{shape['heads']}"))
-            parts.append(_word(start + units_width + 4, base, f"{_count(units)}/{shape['units']}"))
+            parts.append(word(left + heads_width + 4, base, f"{_count(heads)}/{shape['heads']}"))
+            parts.append(word(start + units_width + 4, base, f"{_count(units)}/{shape['units']}"))
     return "".join(parts)
 
 
-def _cells(places: list[int], left: float, cell: float, inner: float, y: float, thickness: float, colour: str) -> str:
+def cells(places: list[int], left: float, cell: float, inner: float, y: float, thickness: float, colour: str) -> str:
     """Cells as one path: thousands of them stay a small page."""
     if not places:
         return ""
@@ -125,8 +126,9 @@ def _cells(places: list[int], left: float, cell: float, inner: float, y: float, 
     return f'<path d="{steps}" style="fill:{colour}"/>'
 
 
-def _word(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:g}" y="{y:g}" style="fill:{_TEXT};font-size:11px">{escape(text)}</text>'
+def word(x: float, y: float, text: str) -> str:
+    """A small label whose baseline begins at (x, y)."""
+    return f'<text x="{x:g}" y="{y:g}" style="fill:{TEXT};font-size:11px">{escape(text)}</text>'
 
 
 def _count(value: int | list[int]) -> int:

@@ -18,6 +18,7 @@ TITLES = {
     "macs": "MACs",
     "latency": "latency",
     "memory": "memory",
+    "decoder_parameters": "decoder parameters",
 }
 
 
@@ -30,42 +31,81 @@ def kind(quantity: str) -> str:
     """How a quantity's numbers are shown: one of the kinds of `numbers.show`."""
     if quantity == "error":
         return "score"
-    return {"s": "seconds", "B": "bytes"}.get(QUANTITIES.get(quantity, ("", ""))[0], "count")
+    return {"s": "seconds", "B": "bytes"}.get(QUANTITIES[quantity].unit if quantity in QUANTITIES else "", "count")
 
 
-@dataclass(frozen=True)
-class ReportData:
-    """A run, ready to be shown. All values are plain JSON; every objective is better when smaller.
+@dataclass(frozen=True, kw_only=True)
+class RunData:
+    """What the reports of all kinds of run share. All values are plain JSON.
 
-    `task`: name, kind, main (the main metric's name), metrics (names), sizes (train, validation, test → examples).
     `objectives`: as the user wrote them, bounds included (`latency<=20ms`).
-    `shape`: layers, heads and units of the unpruned network.
-    `unpruned`: values (error on validation data, parameters, …), test (metrics on test data, or None).
-    `trials`: number, id (None where nobody asked), origin, status, key, architecture (text), plan (`Plan.as_dict()`), values,
-    details, reason, seconds.
-    `front`: key, architecture, plan, values, details, test (metrics or None), polished (None, or values and test).
-    `journal`: stage, status, seconds. `curves`: name → rows with step, loss and further numbers.
-    `importance`: heads (L, H) and units (L, U), scores by original index; order_heads and order_units, the original index at
-    each place. None where nothing was ordered.
-    `load_code`: the lines that load a sub-network; `{key}` in it stands for the sub-network's key.
+    `directions`: objective → min or max; what is not named has the direction that its quantity has everywhere.
+    `trials`: number, id (None where nobody asked), origin, status, key, architecture (text), values, details, reason, seconds.
+    `front`: key, architecture (text), values, details, and what the kind of run adds.
+    `journal`: stage, status, seconds.
+    `load_code`: the lines that go on with a member of the front; `{key}` in it stands for the member's key.
     """
 
     title: str
     created: str
     version: str
     settings: dict[str, Any]
-    task: dict[str, Any]
     device: str
     objectives: list[str]
-    shape: dict[str, int]
-    unpruned: Row
     trials: list[Row]
     front: list[Row]
+    directions: dict[str, str] = field(default_factory=dict)
     journal: list[Row] = field(default_factory=list)
-    curves: dict[str, list[Row]] = field(default_factory=dict)
-    importance: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
     load_code: str = ""
+
+    @property
+    def objective_names(self) -> list[str]:
+        """The objectives without their bounds."""
+        return [re.split(r"[<>=\s]", text.strip(), maxsplit=1)[0] for text in self.objectives]
+
+    def direction(self, quantity: str) -> str:
+        """Whether less (`min`) or more (`max`) of a quantity is better."""
+        known = QUANTITIES[quantity].direction if quantity in QUANTITIES else "min"
+        return self.directions.get(quantity, known)
+
+    def sign(self, quantity: str) -> float:
+        """+1 where smaller is better, −1 where larger is: sign × value is always minimised."""
+        return -1.0 if self.direction(quantity) == "max" else 1.0
+
+    @property
+    def yardsticks(self) -> list[Row]:
+        """The networks that the front is compared with: rows with values."""
+        return []
+
+    @property
+    def quantities(self) -> list[str]:
+        """Every quantity that the front's members have values for: the objectives first, then in the usual order."""
+        known = list(dict.fromkeys([*self.objective_names, *QUANTITIES]))
+        rows = [*self.yardsticks, *self.front]
+        seen = {name for row in rows for name, value in row["values"].items() if value is not None}
+        return [name for name in known if name in seen] + sorted(seen.difference(known))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportData(RunData):
+    """A pruning run, ready to be shown. Every objective is better when smaller.
+
+    `task`: name, kind, main (the main metric's name), metrics (names), sizes (train, validation, test → examples).
+    `shape`: layers, heads and units of the unpruned network.
+    `unpruned`: values (error on validation data, parameters, …), test (metrics on test data, or None).
+    `trials` and `front` also have plan (`Plan.as_dict()`).
+    `front` also: test (metrics or None), polished (None, or values and test).
+    `curves`: name → rows with step, loss and further numbers.
+    `importance`: heads (L, H) and units (L, U), scores by original index; order_heads and order_units, the original index at
+    each place. None where nothing was ordered.
+    """
+
+    task: dict[str, Any]
+    shape: dict[str, int]
+    unpruned: Row
+    curves: dict[str, list[Row]] = field(default_factory=dict)
+    importance: dict[str, Any] | None = None
 
     @property
     def metric(self) -> str:
@@ -73,16 +113,8 @@ class ReportData:
         return str(self.task.get("main") or "score")
 
     @property
-    def objective_names(self) -> list[str]:
-        """The objectives without their bounds."""
-        return [re.split(r"[<>=\s]", text.strip(), maxsplit=1)[0] for text in self.objectives]
-
-    @property
-    def quantities(self) -> list[str]:
-        """Every quantity that the front's members have values for: the objectives first, then in the usual order."""
-        known = list(dict.fromkeys([*self.objective_names, *QUANTITIES]))
-        seen = {name for row in [self.unpruned, *self.front] for name, value in row["values"].items() if value is not None}
-        return [name for name in known if name in seen] + sorted(seen.difference(known))
+    def yardsticks(self) -> list[Row]:
+        return [self.unpruned]
 
     @property
     def costs(self) -> list[str]:
@@ -95,3 +127,36 @@ class ReportData:
         whole = self.unpruned["values"]
         candidates = ["body_parameters", "parameters", *self.costs]
         return next((name for name in candidates if name in self.costs and (whole.get(name) or 0) > 0), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignReportData(RunData):
+    """A design run, ready to be shown.
+
+    `trials` and `front` also have choices: the architecture's (backbone, width, heads and inner per layer, embedding, factor).
+    `front` also: measured (whether its latency was measured; else it is the latency model's), predicted_latency (or None).
+    `baselines`: name (`GPT-2 small, 6 layers`), family (`GPT-2 small`), layers, key, architecture (text), choices, values.
+    `latency_model`: None where every candidate was measured; else mean_error and max_error (relative, on networks that it was
+    not fitted on), seconds (the fit took), networks (it was fitted on), and points: rows with predicted and measured seconds of
+    the networks that it was checked on (may be left out).
+    """
+
+    baselines: list[Row] = field(default_factory=list)
+    latency_model: dict[str, Any] | None = None
+
+    @property
+    def yardsticks(self) -> list[Row]:
+        return self.baselines
+
+    @property
+    def proxy(self) -> str:
+        """The quantity that stands for quality: the first objective to be maximised."""
+        largest = [name for name in self.objective_names if self.direction(name) == "max"]
+        return largest[0] if largest else "decoder_parameters"
+
+    @property
+    def costs(self) -> list[str]:
+        """The costs that the front is compared by: the minimised objectives, then latency and memory where they are known."""
+        names = [name for name in self.objective_names if self.direction(name) == "min"]
+        known = self.quantities
+        return list(dict.fromkeys([*names, *(name for name in ("latency", "memory") if name in known)]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import MissingExtraError
 from secateur.report import importance, tables
-from secateur.report.data import ReportData, Row, kind, title
+from secateur.report.data import ReportData, Row, RunData, kind, title
 from secateur.report.numbers import show
 
 if TYPE_CHECKING:
@@ -21,35 +21,38 @@ Figure = dict[str, Any]
 #: Middle tones: legible on white and on black.
 GREY, GREEN, ORANGE, VIOLET, BLUE = "#8b98a9", "#1f9d6b", "#e07b1a", "#8b5cf6", "#3b82c4"
 MOST_CURVES = 12
+#: Above the plot, from the left.
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 _GREENS = [[0.0, "rgba(31,157,107,0.04)"], [1.0, "rgba(31,157,107,1)"]]
 
 
-def _plotly() -> Any:
+def graph_objects() -> Any:
+    """Plotly's traces. Raises MissingExtraError where it is not installed."""
     try:
-        import plotly.graph_objects as graph_objects
+        import plotly.graph_objects
     except ImportError:
         raise MissingExtraError("plotly", "report") from None
-    return graph_objects
+    return plotly.graph_objects
 
 
 def plotly_javascript() -> str:
     """The source of plotly.js, to be embedded."""
-    _plotly()
+    graph_objects()
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
 
 
-def _figure(traces: Sequence[Any], **layout: Any) -> Figure:
+def plain_figure(traces: Sequence[Any], **layout: Any) -> Figure:
     """The figure as JSON without plotly's own template: the page sets fonts, grid and background."""
     defaults = {"margin": {"l": 64, "r": 16, "t": 12, "b": 52}, "hoverlabel": {"align": "left"}, "showlegend": False}
-    figure = _plotly().Figure(data=list(traces), layout=defaults | layout)
+    figure = graph_objects().Figure(data=list(traces), layout=defaults | layout)
     plain: Figure = json.loads(figure.to_json())
     plain["layout"].pop("template", None)
     return plain
 
 
-def axis(quantity: str, metric: str) -> dict[str, Any]:
+def axis(quantity: str, metric: str = "score") -> dict[str, Any]:
     """An axis for a quantity: its name, and ticks like 1.2M, 12ms, 34MB or 0.15."""
     name = f"error (1 − {metric}), validation" if quantity == "error" else title(quantity)
     suffix = {"seconds": "s", "bytes": "B"}.get(kind(quantity), "")
@@ -57,16 +60,18 @@ def axis(quantity: str, metric: str) -> dict[str, Any]:
     return {"title": {"text": name}, "tickformat": tickformat, "ticksuffix": suffix, "zeroline": False, "automargin": True}
 
 
-def _finite(value: Any) -> float | None:
+def finite(value: Any) -> float | None:
+    """The number, or None where it is none that can be drawn."""
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _hover(heading: str, architecture: str, values: dict[str, Any], data: ReportData) -> str:
+def hover(heading: str, architecture: str, values: dict[str, Any], names: Sequence[str], whole: dict[str, Any]) -> str:
+    """What is shown over a point: its name, its architecture, its values, those of `whole` (the unpruned network) as shares."""
     lines = [f"<b>{html.escape(heading)}</b>", *(html.escape(t) for t in textwrap.wrap(architecture, 56))]
-    for name in data.quantities:
+    for name in names:
         value = values.get(name)
         if value is not None:
-            part = tables.share(value, data.unpruned["values"].get(name))
+            part = tables.share(value, whole.get(name))
             of = f" ({show(part, 'share')} of unpruned)" if part is not None and name != "error" else ""
             lines.append(f"{html.escape(title(name))}: {show(value, kind(name))}{of}")
     return "<br>".join(lines)
@@ -89,7 +94,7 @@ def pareto_figure(data: ReportData) -> Figure:
     x, y = default_axes(data)
     on_front = {entry["key"] for entry in data.front}
     others = [t for t in data.trials if t["status"] == "complete" and t["key"] not in on_front]
-    front = sorted(data.front, key=lambda entry: _finite(entry["values"].get(x)) or 0.0)
+    front = sorted(data.front, key=lambda entry: finite(entry["values"].get(x)) or 0.0)
     polished = [
         {**entry, "values": {**entry["values"], "error": (entry["polished"]["values"] or {}).get("error")}}
         for entry in front
@@ -104,13 +109,13 @@ def pareto_figure(data: ReportData) -> Figure:
         _points(data, polished, "polished", "polished", {"color": ORANGE, "size": 11, "symbol": "diamond"}, "markers"),
         _points(data, unpruned, "unpruned", "unpruned", {"color": VIOLET, "size": 15, "symbol": "star"}, "markers"),
     ]
-    return _figure(
+    return plain_figure(
         [t for t in traces if t is not None],
         xaxis=axis(x, data.metric),
         yaxis=axis(y, data.metric),
         hovermode="closest",
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend=LEGEND,
         margin={"l": 64, "r": 16, "t": 40, "b": 52},
         meta={
             "x": x,
@@ -125,9 +130,9 @@ def _points(data: ReportData, rows: list[Row], role: str, name: str, marker: dic
     if not rows:
         return None
     x, y = default_axes(data)
-    columns = {q: [_finite(row["values"].get(q)) for row in rows] for q in data.quantities}
+    columns = {q: [finite(row["values"].get(q)) for row in rows] for q in data.quantities}
     headings = [f"trial {row['number']} ({row['origin']})" if role == "trial" else name for row in rows]
-    return _plotly().Scatter(
+    return graph_objects().Scatter(
         x=columns.get(x, []),
         y=columns.get(y, []),
         name=name,
@@ -135,25 +140,28 @@ def _points(data: ReportData, rows: list[Row], role: str, name: str, marker: dic
         marker=marker,
         line={"color": GREEN, "width": 2, "shape": "hv"},
         customdata=[row["key"] for row in rows],
-        hovertext=[_hover(h, row["architecture"], row["values"], data) for h, row in zip(headings, rows, strict=True)],
+        hovertext=[
+            hover(h, row["architecture"], row["values"], data.quantities, data.unpruned["values"])
+            for h, row in zip(headings, rows, strict=True)
+        ],
         hoverinfo="text",
         meta={"role": role, "columns": columns},
     )
 
 
-def hypervolume_figure(data: ReportData) -> Figure | None:
+def hypervolume_figure(data: RunData) -> Figure | None:
     """Hypervolume over the trials asked for; None where none is complete."""
     rows = tables.hypervolume_rows(data)
     if not rows:
         return None
-    trace = _plotly().Scatter(
+    trace = graph_objects().Scatter(
         x=[row["trial"] for row in rows],
         y=[row["hypervolume"] for row in rows],
         mode="lines",
         line={"color": GREEN, "width": 2, "shape": "hv"},
         hovertemplate="after %{x} trials: %{y:.4f}<extra></extra>",
     )
-    return _figure(
+    return plain_figure(
         [trace],
         xaxis={"title": {"text": "trials"}, "zeroline": False},
         yaxis={"title": {"text": "hypervolume"}, "zeroline": False, "rangemode": "tozero"},
@@ -168,9 +176,9 @@ def curve_figures(data: ReportData) -> dict[str, Figure]:
         colours = (GREEN, ORANGE, VIOLET, BLUE, GREY)
         traces = []
         for i, column in enumerate(columns):
-            points = [(row["step"], _finite(row.get(column))) for row in rows if column in row]
+            points = [(row["step"], finite(row.get(column))) for row in rows if column in row]
             traces.append(
-                _plotly().Scatter(
+                graph_objects().Scatter(
                     x=[step for step, _ in points],
                     y=[value for _, value in points],
                     name=html.escape(column.replace("_", " ")),
@@ -180,7 +188,7 @@ def curve_figures(data: ReportData) -> dict[str, Figure]:
                 )
             )
         if traces:
-            figures[name] = _figure(
+            figures[name] = plain_figure(
                 traces,
                 xaxis={"title": {"text": "step"}, "zeroline": False},
                 yaxis={
@@ -189,7 +197,7 @@ def curve_figures(data: ReportData) -> dict[str, Figure]:
                     **({"title": {"text": next(iter(columns))}} if len(traces) == 1 else {}),
                 },
                 showlegend=len(traces) > 1,
-                legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+                legend=LEGEND,
                 margin={"l": 56, "r": 12, "t": 36 if len(traces) > 1 else 8, "b": 44},
             )
     return figures
@@ -200,7 +208,7 @@ def heads_figure(data: ReportData) -> Figure | None:
     rows = importance.head_scores(data)
     if not rows:
         return None
-    trace = _plotly().Heatmap(
+    trace = graph_objects().Heatmap(
         z=[[cell["score"] for cell in row] for row in rows],
         text=[
             [f"layer {i}, head {c['head']}<br>place {c['place'] + 1} of {len(row)}<br>score {c['score']:.4g}" for c in row]
@@ -212,7 +220,7 @@ def heads_figure(data: ReportData) -> Figure | None:
         ygap=2,
         colorbar={"title": {"text": "score"}, "thickness": 12, "outlinewidth": 0, "tickformat": "~g"},
     )
-    return _figure(
+    return plain_figure(
         [trace],
         xaxis={"title": {"text": "head (original index)"}, "showgrid": False, "zeroline": False, "dtick": _step(len(rows[0]))},
         yaxis={
@@ -239,7 +247,7 @@ def units_figure(data: ReportData) -> Figure | None:
         depth = i / max(len(curves) - 1, 1)
         colour = f"hsl({150 + 110 * depth:.0f},55%,{46 + 8 * depth:.0f}%)"
         traces.append(
-            _plotly().Scatter(
+            graph_objects().Scatter(
                 x=[p["share"] for p in curve],
                 y=[p["importance"] for p in curve],
                 customdata=[p["units"] for p in curve],
@@ -249,7 +257,7 @@ def units_figure(data: ReportData) -> Figure | None:
                 hovertemplate=f"layer {i}: the first %{{customdata}} units hold %{{y:.1%}}<extra></extra>",
             )
         )
-    return _figure(
+    return plain_figure(
         traces,
         xaxis={"title": {"text": "share of the units, most important first"}, "tickformat": ".0%", "zeroline": False},
         yaxis={"title": {"text": "share of the importance"}, "tickformat": ".0%", "zeroline": False, "range": [0, 1.02]},

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import MissingExtraError
 from secateur.report import figures, tables
 from secateur.report.architecture_picture import picture
-from secateur.report.data import ReportData, Row, title
+from secateur.report.data import ReportData, Row, RunData, title
 from secateur.report.importance import kept_layers
-from secateur.report.numbers import show
+from secateur.report.numbers import lower_by, show
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,36 +21,53 @@ if TYPE_CHECKING:
 
 def render(data: ReportData) -> str:
     """The page. Raises MissingExtraError where plotly or jinja2 is not installed."""
-    environment = _environment()
     drawn = _figures(data)
-    return environment.get_template("report.html").render(
-        data=data,
+    return page(
+        "report.html",
+        data,
+        drawn,
         summary=tables.summary(data),
         budget_title=title(data.budget) if data.budget else "",
         budgets=tables.budgets(data).rows,
         unpruned=tables.unpruned_row(data),
         front=tables.front_table(data),
         entries={entry["key"]: _entry(data, entry) for entry in data.front},
-        trials=tables.trials_table(data),
-        unhappy=tables.trials_table(data, ("failed", "infeasible")),
-        status_counts=tables.status_counts(data),
-        stages=tables.stage_times(data),
-        settings=tables.settings_rows(data.settings),
-        hypervolume=tables.hypervolume_rows(data),
-        margin=tables.MARGIN,
         curves=list(drawn["curves"]),
         curves_left_out=max(0, len(data.curves) - figures.MOST_CURVES),
-        figures=drawn,
-        style=_own("report.css"),
-        script=_own("report.js"),
-        plotly=figures.plotly_javascript(),
     )
 
 
 def write_report(data: ReportData, path: str | Path) -> Path:
     """Write the page to `path`; its folder is made. The file is replaced whole or not at all."""
+    return write_page(render(data), path)
+
+
+def page(template: str, data: RunData, drawn: dict[str, Any], most_trials: int | None = None, **own: Any) -> str:
+    """A template with what every report shows (trials, stages, settings, hypervolume, figures) and what it has of its own."""
+    environment = _environment()
+    unhappy = ("failed", "infeasible")
+    return environment.get_template(template).render(
+        data=data,
+        trials=tables.trials_table(data, most=most_trials),
+        trials_count=len(data.trials),
+        unhappy=tables.trials_table(data, unhappy, most_trials),
+        unhappy_count=sum(t["status"] in unhappy for t in data.trials),
+        status_counts=tables.status_counts(data),
+        stages=tables.stage_times(data),
+        settings=tables.settings_rows(data.settings),
+        hypervolume=tables.hypervolume_rows(data),
+        margin=tables.MARGIN,
+        figures=drawn,
+        style=_own("report.css"),
+        script=_own("report.js"),
+        plotly=figures.plotly_javascript(),
+        **own,
+    )
+
+
+def write_page(text: str, path: str | Path) -> Path:
+    """Write a file whole or not at all; its folder is made."""
     path = Path(path)
-    text = render(data)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -110,6 +127,7 @@ def _environment() -> Environment:
     environment.filters["show"] = show
     environment.filters["embedded"] = lambda value: Markup(embedded(value))  # `embedded` has escaped it
     environment.filters["plain"] = _plain
+    environment.filters["lower_by"] = lower_by
     return environment
 
 

@@ -62,3 +62,8 @@ def show(value: Any, kind: str) -> str:
     if kind == "share":
         return f"{value * 100:.1f}{SPACE}%"
     return {"count": count, "bytes": size, "seconds": seconds}[kind](value)
+
+
+def lower_by(part: float) -> str:
+    """A share saved, in words: 0.123 → 12.3 % lower; negative shares are higher."""
+    return f"{show(abs(part), 'share')} {'lower' if part >= 0 else 'higher'}"

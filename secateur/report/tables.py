@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from secateur.pareto import hypervolume_over_time
-from secateur.report.data import ReportData, Row, kind, title
+from secateur.report.data import ReportData, Row, RunData, kind, title
 from secateur.report.numbers import show
 
 #: The shares of the unpruned network at which the best sub-network is named.
@@ -104,15 +104,15 @@ def front_table(data: ReportData) -> Table:
 def before_after(data: ReportData, entry: Row) -> Table:
     """One sub-network against the unpruned one: quantity, before, after, ratio (after / before); each row has its `kind`."""
     whole, values = data.unpruned["values"], entry["values"]
-    rows: list[Row] = [_compared(title(name), kind(name), whole.get(name), values.get(name)) for name in data.costs]
+    rows: list[Row] = [compared(title(name), kind(name), whole.get(name), values.get(name)) for name in data.costs]
     polished = entry.get("polished") or {}
     test = _error(data.unpruned.get("test"), data.metric)
-    rows.append(_compared("error, validation", "score", whole.get("error"), values.get("error")))
-    rows.append(_compared("error, test", "score", test, _error(entry.get("test"), data.metric)))
+    rows.append(compared("error, validation", "score", whole.get("error"), values.get("error")))
+    rows.append(compared("error, test", "score", test, _error(entry.get("test"), data.metric)))
     if polished:
         after = (polished.get("values") or {}).get("error")
-        rows.append(_compared("error, validation, polished", "score", whole.get("error"), after))
-        rows.append(_compared("error, test, polished", "score", test, _error(polished.get("test"), data.metric)))
+        rows.append(compared("error, validation, polished", "score", whole.get("error"), after))
+        rows.append(compared("error, test, polished", "score", test, _error(polished.get("test"), data.metric)))
     columns = [
         Column("quantity", ""),
         Column("before", "unpruned"),
@@ -127,7 +127,8 @@ def _error(metrics: Mapping[str, Any] | None, metric: str) -> float | None:
     return None if found is None else 1 - found
 
 
-def _compared(name: str, shown_as: str, before: float | None, after: float | None) -> Row:
+def compared(name: str, shown_as: str, before: float | None, after: float | None) -> Row:
+    """One line of a table that sets two networks side by side: the ratio is after / before."""
     return {"quantity": name, "kind": shown_as, "before": before, "after": after, "ratio": share(after, before)}
 
 
@@ -189,12 +190,13 @@ def summary(data: ReportData) -> str:
     return text + "."
 
 
-def trials_table(data: ReportData, statuses: Sequence[str] | None = None) -> Table:
-    """Every trial (of these statuses) in order of its number."""
+def trials_table(data: RunData, statuses: Sequence[str] | None = None, most: int | None = None) -> Table:
+    """Every trial (of these statuses; the first `most` where that is given) in order of its number."""
     chosen = [t for t in data.trials if statuses is None or t["status"] in statuses]
-    names = [n for n in ["error", *data.costs] if any(t["values"].get(n) is not None for t in chosen)]
+    known = sorted(data.quantities, key=lambda name: name != "error")
+    names = [n for n in known if any(t["values"].get(n) is not None for t in chosen)]
     rows: list[Row] = []
-    for t in sorted(chosen, key=lambda t: t["number"]):
+    for t in sorted(chosen, key=lambda t: t["number"])[:most]:
         row = {name: t.get(name) for name in ("number", "status", "origin", "architecture", "key", "seconds", "reason")}
         rows.append(row | {name: t["values"].get(name) for name in names})
     columns = [Column("number", "trial", "integer"), Column("status", "status"), Column("origin", "origin")]
@@ -203,20 +205,20 @@ def trials_table(data: ReportData, statuses: Sequence[str] | None = None) -> Tab
     return Table([c for c in columns if c.name not in ("seconds", "reason") or any(r[c.name] is not None for r in rows)], rows)
 
 
-def status_counts(data: ReportData) -> list[Row]:
+def status_counts(data: RunData) -> list[Row]:
     """How many trials ended how, those that were asked for and the further results that came for free."""
     asked = Counter(t["status"] for t in data.trials if t.get("id") is not None)
     free = Counter(t["status"] for t in data.trials if t.get("id") is None)
     return [{"status": s, "asked": asked[s], "free": free[s]} for s in STATUSES if asked[s] or free[s]]
 
 
-def stage_times(data: ReportData) -> list[Row]:
+def stage_times(data: RunData) -> list[Row]:
     """The stages with their seconds and their share of the whole run."""
     total = sum(row["seconds"] or 0 for row in data.journal)
     return [{**row, "share": share(row["seconds"], total)} for row in data.journal]
 
 
-def hypervolume_rows(data: ReportData) -> list[Row]:
+def hypervolume_rows(data: RunData) -> list[Row]:
     """The hypervolume after each trial that was asked for and has ended.
 
     Objectives are scaled to 0…1 between the best and the worst value of the complete trials asked for; the reference point lies
@@ -228,7 +230,7 @@ def hypervolume_rows(data: ReportData) -> list[Row]:
     complete = [t for t in ended if t["status"] == "complete"]
     if not complete:
         return []
-    points = np.array([[t["values"][n] for n in names] for t in complete], dtype=np.float64)
+    points = np.array([[data.sign(n) * t["values"][n] for n in names] for t in complete], dtype=np.float64)
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     scaled = (points - low) / np.where(span > 0, span, 1.0)
     volumes = [0.0, *hypervolume_over_time(scaled, np.full(len(names), 1 + MARGIN)).tolist()]

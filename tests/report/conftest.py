@@ -1,4 +1,4 @@
-"""Synthetic runs: `tiny`, small enough to check by hand, and `large_run`, of the size a real run has."""
+"""Synthetic runs: `tiny` and `tiny_design`, to be checked by hand; `large_run` and `design_run`, as large as real ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from secateur.architecture import digest
+from secateur.baselines.layer_scaling import BASES, layer_scaled
 from secateur.pareto import non_dominated
-from secateur.report import ReportData
+from secateur.report import DesignReportData, ReportData
+from secateur.spaces.decoder import Decoder
+from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
 
 
 def _trial(number, key, error, parameters, status="complete", asked=True, reason=None):
@@ -246,3 +249,186 @@ def large_run() -> ReportData:
 @pytest.fixture(scope="session")
 def three_objectives() -> ReportData:
     return dataclasses.replace(synthetic(seed=1, objectives=("error", "latency", "memory")), notes=[])
+
+
+def _choices(layers, inner=128):
+    return {
+        "backbone": "gpt2",
+        "width": 64,
+        "heads": [2] * layers,
+        "inner": [inner] * layers,
+        "embedding": 32,
+        "factor": 4,
+    }
+
+
+def _design_member(key, proxy, latency, memory, measured=True, predicted=None):
+    return {
+        "key": key,
+        "architecture": f"decoder({key})",
+        "choices": _choices(2),
+        "values": {"decoder_parameters": proxy, "latency": latency, "memory": memory},
+        "details": {"latency.spread": 0.02},
+        "measured": measured,
+        "predicted_latency": predicted,
+    }
+
+
+@pytest.fixture
+def tiny_design() -> DesignReportData:
+    """A front of four and three baselines of proxies 100, 250 and 900, which the front's 800 do not reach."""
+
+    def trial(number, key, values, status="complete"):
+        return {
+            "number": number,
+            "id": number,
+            "origin": "asked",
+            "status": status,
+            "key": key,
+            "architecture": f"decoder({key})",
+            "choices": _choices(2),
+            "values": values,
+            "details": {},
+            "reason": None if status == "complete" else "decoder_parameters 1 < 5",
+            "seconds": 0.1,
+        }
+
+    def baseline(layers, proxy, latency, memory):
+        return {
+            "name": f"GPT-2 small, {layers} layers",
+            "family": "GPT-2 small",
+            "layers": layers,
+            "key": f"base{layers}",
+            "architecture": f"decoder(base{layers})",
+            "choices": _choices(layers, 256),
+            "values": {"decoder_parameters": proxy, "latency": latency, "memory": memory},
+        }
+
+    front = [
+        _design_member("c", 400, 0.030, 3000, predicted=0.033),
+        _design_member("a", 100, 0.010, 2000, predicted=0.009),
+        _design_member("b", 300, 0.025, 1000, predicted=0.025),
+        _design_member("d", 800, 0.020, 9000, measured=False, predicted=0.020),
+    ]
+    return DesignReportData(
+        title="tiny design",
+        created="2026-01-02 03:04",
+        version="0.0",
+        settings={"space": {"layers": "2..3"}},
+        device="a CPU",
+        objectives=["decoder_parameters>=50", "latency<=40ms", "memory"],
+        trials=[
+            *(trial(i, e["key"], e["values"]) for i, e in enumerate(front)),
+            trial(4, "e", {"decoder_parameters": 90, "latency": 0.04, "memory": 9500}),
+            trial(5, "f", {}, "infeasible"),
+        ],
+        front=front,
+        journal=[
+            {"stage": "latency model", "status": "done", "seconds": 30.0},
+            {"stage": "search", "status": "done", "seconds": 90.0},
+        ],
+        notes=["the machine was busy"],
+        load_code="secateur train runs/toy --pick {key} --text corpus.txt",
+        baselines=[baseline(1, 100, 0.020, 4000), baseline(2, 250, 0.050, 2000), baseline(9, 900, 0.100, 20000)],
+        latency_model={
+            "mean_error": 0.04,
+            "max_error": 0.1,
+            "seconds": 30.0,
+            "networks": 12,
+            "points": [{"predicted": 0.011, "measured": 0.010}],
+        },
+    )
+
+
+def synthetic_design(seed: int = 0, trials: int = 900) -> DesignReportData:
+    """A search among GPT-2s. Sizes are those of the architectures; latencies and memory come from a formula, not a clock."""
+    rng = np.random.default_rng(seed)
+    space = Decoder("gpt2")
+    vocabulary = 50257
+
+    def values(architecture, waste=0.0):
+        size = decoder_parameters(architecture)
+        whole = parameters(architecture, vocabulary)
+        deep = len(architecture["heads"])
+        latency = 0.004 + 0.0011 * deep + size * 0.75e-9 + architecture["width"] * 2e-6
+        return {
+            "decoder_parameters": size,
+            "parameters": whole,
+            "macs": macs(architecture, 1, 128, vocabulary),
+            "latency": latency * (1 + waste),
+            "memory": (4 * whole + 4 * 128 * (vocabulary + max(architecture["inner"]))) * (1 + waste),
+        }
+
+    rows = []
+    for number, architecture in enumerate(space.sample_many(trials, rng)):
+        status = "infeasible" if number % 41 == 7 else "failed" if number % 397 == 5 else "complete"
+        rows.append(
+            {
+                "number": number,
+                "id": number,
+                "origin": "asked",
+                "status": status,
+                "key": architecture.key,
+                "architecture": str(architecture),
+                "choices": dict(architecture.choices),
+                "values": values(architecture, float(rng.gamma(2, 0.4))) if status == "complete" else {},
+                "details": {},
+                "reason": {"infeasible": "latency 0.31 > 0.3", "failed": "out of memory"}.get(status),
+                "seconds": 0.002,
+            }
+        )
+    complete = [t for t in rows if t["status"] == "complete"]
+    names = ("decoder_parameters", "latency", "memory")
+    points = np.array([[t["values"][n] * (-1 if n == names[0] else 1) for n in names] for t in complete])
+    front = []
+    for i, t in enumerate(c for c, keep in zip(complete, non_dominated(points), strict=True) if keep):
+        predicted = t["values"]["latency"]
+        measured = i < 40
+        clock = predicted * float(rng.normal(1, 0.04)) if measured else predicted
+        entry = {name: t[name] for name in ("key", "architecture", "choices")}
+        entry |= {"values": {**t["values"], "latency": clock}, "measured": measured, "predicted_latency": predicted}
+        front.append(entry | {"details": {"latency_spread": 0.013, "latency_repeats": 31} if measured else {}})
+    baselines = [
+        {
+            "name": BASES["gpt2"].title(i + 1),
+            "family": BASES["gpt2"].name,
+            "layers": i + 1,
+            "key": a.key,
+            "architecture": str(a),
+            "choices": dict(a.choices),
+            "values": values(a, 0.3),
+        }
+        for i, a in enumerate(layer_scaled("gpt2", embedding=256, factor=4))
+    ]
+    checks = rng.uniform(0.01, 0.12, 24)
+    return DesignReportData(
+        title="GPT-2 on this CPU",
+        created="2026-01-02 03:04",
+        version="0.1.0",
+        settings={"backbone": "gpt2", "space": {"layers": "2..16", "heads": [2, 4, 8]}, "seed": 0, "measure": "front"},
+        device="CPU, 1 thread, batch 1 × 128 tokens, torch, float32",
+        objectives=["decoder_parameters>=5M", "latency<=300ms", "memory"],
+        trials=rows,
+        front=front,
+        journal=[
+            {"stage": "latency model", "status": "done", "seconds": 143.0},
+            {"stage": "search", "status": "done", "seconds": 201.0},
+            {"stage": "measure", "status": "done", "seconds": 96.0},
+            {"stage": "report", "status": "running", "seconds": None},
+        ],
+        notes=["Latency was measured, so another run with the same seed may find another front."],
+        load_code="secateur train runs/design-001 --pick {key} --text corpus.txt --to my-model",
+        baselines=baselines,
+        latency_model={
+            "mean_error": 0.031,
+            "max_error": 0.094,
+            "seconds": 143.0,
+            "networks": 96,
+            "points": [{"predicted": float(c), "measured": float(c * rng.normal(1, 0.04))} for c in checks],
+        },
+    )
+
+
+@pytest.fixture(scope="session")
+def design_run() -> DesignReportData:
+    return synthetic_design()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateur.report import front_svg
+from secateur.report import design_front_svg, front_svg
 from secateur.report.front_picture import HEIGHT, WIDTH, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -72,3 +72,23 @@ def test_ticks_lie_inside_and_are_few(low, span):
 def test_ticks_of_a_point():
     assert ticks(2.0, 2.0) == [2.0]
     assert ticks(0, 1.04) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def test_a_design_front_stands_beside_its_baselines(tiny_design):
+    svg = ElementTree.fromstring(design_front_svg(tiny_design))
+    text = "".join(svg.itertext())
+    for words in ("tiny design", "latency", "decoder parameters", "GPT-2 small, layer-scaled", "less latency and more decoder"):
+        assert words in text
+    assert len([c for c in svg.iter(f"{SVG}circle") if c.get("r") == "4.5"]) == 4 + 1
+    assert len([p for p in svg.iter(f"{SVG}path") if "h8v8" in p.get("d")]) == 3 + 1
+    front, baseline = svg.iter(f"{SVG}polyline")
+    assert len(front.get("points").split()) == 2  # a and d: the others are beaten by these two quantities
+    assert len(baseline.get("points").split()) == 3
+
+
+def test_a_design_front_of_other_quantities(tiny_design):
+    svg = ElementTree.fromstring(design_front_svg(dataclasses.replace(tiny_design, baselines=[]), x="memory", y="latency"))
+    text = "".join(svg.itertext())
+    assert "less memory and less latency" in text
+    assert "layer-scaled" not in text
+    assert "30.0\N{NO-BREAK SPACE}ms" in text

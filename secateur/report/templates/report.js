@@ -22,6 +22,10 @@
     const theme = themed();
     const out = Object.assign({}, layout, theme);
     for (const name of ["xaxis", "yaxis"]) out[name] = Object.assign({}, layout[name], theme[name]);
+    if (layout.scene) {
+      out.scene = Object.assign({}, layout.scene);
+      for (const name of ["xaxis", "yaxis", "zaxis"]) out.scene[name] = Object.assign({}, layout.scene[name], theme.xaxis);
+    }
     return out;
   }
   const options = {
@@ -31,20 +35,31 @@
 
   function draw(place) {
     const name = place.dataset.figure;
-    const figure = name === "curves" ? figures.curves[place.dataset.name] : figures[name];
+    const figure = "name" in place.dataset ? figures[name][place.dataset.name] : figures[name];
     if (!figure) return;
-    place.options = Object.assign({}, options, { displayModeBar: name === "pareto" ? "hover" : false });
+    if (figure.layout.scene && !webgl()) {
+      place.className = "caption";
+      place.textContent = "This view needs WebGL, which this browser does not offer. The plots beside it show the same points.";
+      return;
+    }
+    const bar = name === "pareto" || name === "slices" || name === "space";
+    place.options = Object.assign({}, options, { displayModeBar: bar ? "hover" : false });
     Plotly.newPlot(place, figure.data, merged(figure.layout), place.options);
     drawn.push([place, figure]);
-    if (name === "pareto") pareto(place, figure);
-  }
-
-  // The Pareto plot: a click on the front opens its row; other pairs of axes are drawn from the traces' own columns.
-  function pareto(place, figure) {
+    // A click on a member of the front opens its row.
     place.on("plotly_click", (event) => {
       const key = event.points[0].customdata;
       if (key && document.getElementById("entry-" + key)) show(key, true);
     });
+    if (name === "pareto") pareto(place, figure);
+  }
+  function webgl() {
+    const canvas = document.createElement("canvas");
+    return Boolean(canvas.getContext("webgl") || canvas.getContext("experimental-webgl"));
+  }
+
+  // The Pareto plot: other pairs of axes are drawn from the traces' own columns.
+  function pareto(place, figure) {
     const meta = figure.layout.meta;
     const names = Object.keys(meta.axes);
     if (names.length < 3) return;
@@ -78,7 +93,7 @@
     if (!heading) return;
     const index = Array.from(heading.parentNode.children).indexOf(heading);
     const entries = table.hasAttribute("data-entries");
-    const items = Array.from(table.querySelectorAll(entries ? "tbody.entry" : "tbody > tr"));
+    const items = Array.from(entries ? table.querySelectorAll("tbody.entry") : table.tBodies[0].rows);
     const numeric = heading.classList.contains("number");
     const value = (item) => (entries ? item.rows[0] : item).cells[index].dataset.value;
     items.sort((a, b) => {

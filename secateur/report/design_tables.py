@@ -1,0 +1,214 @@
+"""The numbers of a design run's report: the front against layer-scaled baselines at equal proxy, slices, predictions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from secateur.pareto import non_dominated
+from secateur.report.data import DesignReportData, Row, kind, title
+from secateur.report.decoder_picture import describe_decoder
+from secateur.report.numbers import lower_by
+from secateur.report.tables import Column, Table, compared, share
+
+#: At most this many quantities are set against each other in slices, and in space.
+AXES = 3
+
+
+def number(row: Row, name: str) -> float | None:
+    """A row's value of that name where it is a finite number."""
+    value = row["values"].get(name)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def front_table(data: DesignReportData) -> Table:
+    """The front, smallest proxy first: objectives, then all else that is known of the members, predictions beside.
+
+    A row also holds `measured` and `prediction_error`, relative to the measured latency.
+    """
+    rows: list[Row] = []
+    errors = {row["key"]: row["error"] for row in predictions(data).rows}
+    for entry in data.front:
+        row: Row = {
+            "key": entry["key"],
+            "architecture": describe_decoder(entry["choices"]),
+            "measured": bool(entry.get("measured")),
+        }
+        row |= {name: number(entry, name) for name in data.quantities}
+        row |= {"predicted_latency": entry.get("predicted_latency"), "prediction_error": errors.get(entry["key"])}
+        rows.append(row)
+    rows.sort(key=lambda row: math.inf if row.get(data.proxy) is None else row[data.proxy])
+    objectives = [name for name in data.quantities if name in data.objective_names]
+    further = [name for name in data.quantities if name not in data.objective_names]
+    columns = [Column("architecture", "architecture")]
+    columns += [Column(name, title(name), kind(name), "objectives") for name in objectives]
+    columns += [Column(name, title(name), kind(name), "further") for name in further]
+    if errors:
+        columns += [Column("predicted_latency", "predicted", "seconds", "latency model")]
+        columns += [Column("prediction_error", "error", "share", "latency model")]
+    return Table([c for c in columns if c.name == "architecture" or any(row[c.name] is not None for row in rows)], rows)
+
+
+def slice_pairs(data: DesignReportData) -> list[tuple[str, str]]:
+    """The pairs (across, upwards) that the front is shown in: a cost and the proxy, then costs among each other."""
+    names = [name for name in [data.proxy, *data.costs] if name in data.quantities][:AXES]
+    return [(b, a) for a, b in itertools.combinations(names, 2)]
+
+
+def slice_rows(data: DesignReportData, x: str, y: str) -> list[Row]:
+    """The members of the front that no other dominates by `x` and `y` alone, in order of `x`."""
+    known = [entry for entry in data.front if number(entry, x) is not None and number(entry, y) is not None]
+    points = np.array([[data.sign(n) * entry["values"][n] for n in (x, y)] for entry in known], dtype=np.float64)
+    kept = non_dominated(points.reshape(len(known), 2))
+    return sorted((e for e, keep in zip(known, kept, strict=True) if keep), key=lambda e: float(e["values"][x]))
+
+
+def comparable(data: DesignReportData, cost: str) -> list[Row]:
+    """The members that may stand against a baseline: by latency and memory the measured ones, where any is measured."""
+    known = [e for e in data.front if number(e, cost) is not None and number(e, data.proxy) is not None]
+    measured = [e for e in known if e.get("measured")]
+    return measured if kind(cost) in ("seconds", "bytes") and measured else known
+
+
+def cheapest(members: Sequence[Row], proxy: str, at_least: float, cost: str) -> Row | None:
+    """The member with the lowest cost among those whose proxy is no lower than `at_least`; None where there is none."""
+    enough = [e for e in members if e["values"][proxy] >= at_least]
+    return min(enough, key=lambda e: float(e["values"][cost]), default=None)
+
+
+def between(members: Sequence[Row], proxy: str, at: float, cost: str) -> float | None:
+    """The cost at that proxy on the straight lines between the members that no other beats in both; None outside them."""
+    steps: list[tuple[float, float]] = []
+    for value, price in sorted(((float(e["values"][proxy]), float(e["values"][cost])) for e in members), reverse=True):
+        if not steps or price < steps[-1][1]:
+            steps.append((value, price))
+    steps.reverse()
+    if not steps or not steps[0][0] <= at <= steps[-1][0]:
+        return None
+    return float(np.interp(at, [s[0] for s in steps], [s[1] for s in steps]))
+
+
+def saving(value: float | None, baseline: float | None) -> float | None:
+    """How much lower `value` is, as a share of the baseline's; negative where it is higher."""
+    part = share(value, baseline)
+    return None if part is None else 1 - part
+
+
+def comparison_rows(data: DesignReportData) -> list[Row]:
+    """Per baseline, what the front costs at the same proxy or a higher one.
+
+    For each cost: `<cost>` is the baseline's, `<cost>_front` that of the cheapest member whose proxy is no lower (its key in
+    `<cost>_key`), `<cost>_saving` the share saved, `<cost>_between` the cost interpolated between members at exactly the
+    baseline's proxy, `<cost>_between_saving` the share saved then. `together_key` is the one member (proxy no lower) whose
+    smallest saving is largest, `<cost>_together` its savings. None where no member reaches the baseline's proxy.
+    """
+    rows: list[Row] = []
+    members = {cost: comparable(data, cost) for cost in data.costs}
+    for baseline in data.baselines:
+        at = number(baseline, data.proxy)
+        row: Row = {"name": baseline["name"], "family": baseline["family"], "layers": baseline["layers"], "proxy": at}
+        for cost in data.costs:
+            price = number(baseline, cost)
+            best = None if at is None else cheapest(members[cost], data.proxy, at, cost)
+            found = None if best is None else float(best["values"][cost])
+            line = None if at is None else between(members[cost], data.proxy, at, cost)
+            row |= {cost: price, f"{cost}_key": best and best["key"], f"{cost}_front": found}
+            row |= {f"{cost}_saving": saving(found, price), f"{cost}_between": line}
+            row |= {f"{cost}_between_saving": saving(line, price)}
+        rows.append(row | _together(data, baseline, at, members))
+    return rows
+
+
+def _together(data: DesignReportData, baseline: Row, at: float | None, members: dict[str, list[Row]]) -> Row:
+    """The one member that is good by all costs at once: its smallest saving is the largest there is."""
+    costs = [cost for cost in data.costs if number(baseline, cost) is not None]
+    everywhere = [{e["key"]: e for e in members[cost]} for cost in costs]
+    shared = [e for key, e in everywhere[0].items() if all(key in found for found in everywhere)] if costs else []
+    savings = {
+        e["key"]: {cost: saving(number(e, cost), number(baseline, cost)) for cost in costs}
+        for e in shared
+        if at is not None and e["values"][data.proxy] >= at
+    }
+    best = max(savings, key=lambda key: min(v for v in savings[key].values() if v is not None), default=None)
+    found: dict[str, Any] = savings[best] if best is not None else {}
+    return {"together_key": best} | {f"{cost}_together": found.get(cost) for cost in data.costs}
+
+
+def comparison_average(data: DesignReportData) -> Row:
+    """The savings averaged over the baselines that the front reaches; `reached` says how many, `baselines` out of how many.
+
+    `largest` is the row of the reached baseline with the highest proxy, or None.
+    """
+    rows = comparison_rows(data)
+    reached = [row for row in rows if any(row[f"{cost}_saving"] is not None for cost in data.costs)]
+    average: Row = {"name": "average", "reached": len(reached), "baselines": len(rows)}
+    for name in (f"{cost}_{what}" for cost in data.costs for what in ("saving", "between_saving", "together")):
+        values = [row[name] for row in reached if row[name] is not None]
+        average[name] = float(np.mean(values)) if values else None
+    average["largest"] = max(reached, key=lambda row: float(row["proxy"]), default=None)
+    return average
+
+
+def comparison_table(data: DesignReportData) -> Table:
+    """`comparison_rows` with columns: baseline, proxy, then per cost the two costs and the savings."""
+    columns = [Column("name", "baseline", "text", ""), Column("proxy", title(data.proxy), kind(data.proxy), "")]
+    for cost in data.costs:
+        columns += [
+            Column(cost, "baseline", kind(cost), title(cost)),
+            Column(f"{cost}_front", "front", kind(cost), title(cost)),
+        ]
+        columns += [Column(f"{cost}_saving", "lower by", "share", title(cost))]
+        columns += [Column(f"{cost}_between_saving", "interpolated", "share", title(cost))]
+    if len(data.costs) > 1:
+        columns += [Column(f"{cost}_together", f"{title(cost)} by", "share", "one network, lower") for cost in data.costs]
+    return Table(columns, comparison_rows(data))
+
+
+def against(data: DesignReportData, entry: Row) -> tuple[str, Table]:
+    """A member against the largest baseline whose proxy is no higher: the baseline's name ('' where none) and the lines."""
+    own = number(entry, data.proxy)
+    known = [b for b in data.baselines if number(b, data.proxy) is not None]
+    smaller = [b for b in known if own is not None and b["values"][data.proxy] <= own]
+    best: Row = max(smaller, key=lambda b: float(b["values"][data.proxy]), default={"name": "", "values": {}})
+    rows: list[Row] = [compared(title(n), kind(n), number(best, n), number(entry, n)) for n in data.quantities]
+    columns = [Column("quantity", ""), Column("before", str(best["name"])), Column("after", "this one")]
+    columns += [Column("ratio", "ratio", "share")]
+    return str(best["name"]), Table(columns, [row for row in rows if row["after"] is not None])
+
+
+def predictions(data: DesignReportData) -> Table:
+    """The latency model against the clock, per measured member: key, predicted, measured, error (relative, signed)."""
+    rows: list[Row] = []
+    for entry in data.front:
+        predicted, measured = entry.get("predicted_latency"), number(entry, "latency")
+        if entry.get("measured") and predicted is not None and measured:
+            error = (predicted - measured) / measured
+            rows.append({"key": entry["key"], "predicted": predicted, "measured": measured, "error": error})
+    columns = [Column("key", "key"), Column("predicted", "predicted", "seconds"), Column("measured", "measured", "seconds")]
+    return Table([*columns, Column("error", "error", "share")], rows)
+
+
+def prediction_errors(data: DesignReportData) -> Row | None:
+    """How many members were measured, and the mean and the largest relative error of their predictions; None where none was."""
+    errors = [abs(row["error"]) for row in predictions(data).rows]
+    return {"members": len(errors), "mean": float(np.mean(errors)), "max": max(errors)} if errors else None
+
+
+def summary(data: DesignReportData) -> str:
+    """The run in a sentence: what the front saves against the baselines at equal proxy, on average."""
+    size = f"{len(data.front)} architectures on the Pareto front"
+    average = comparison_average(data)
+    parts = [f"{lower_by(average[f'{c}_saving'])} {title(c)}" for c in data.costs if average[f"{c}_saving"] is not None]
+    if not parts:
+        return f"{size}."
+    families = " and ".join(dict.fromkeys(b["family"] for b in data.baselines))
+    count, whole = average["reached"], average["baselines"]
+    reached = f"the {count}" if count == whole else f"{count} of the {whole}"
+    return (
+        f"{size}. At the {title(data.proxy)} of {reached} layer-scaled {families} networks, or more, "
+        f"they have on average {' and '.join(parts)}."
+    )
