@@ -33,7 +33,7 @@ def _fault(checkpoint: Path) -> str | None:
     names = {path.name for path in checkpoint.iterdir()}
     weights = sorted(n for n in names if n.endswith(".safetensors"))
     needed = ("optimizer.pt", "scheduler.pt", _STATE)
-    missing = [n for n in needed if n not in names] + ["model.safetensors"] * (not weights)
+    missing = [n for n in needed if n not in names] + ["model.safetensors"] * (not any(n.startswith("model") for n in weights))
     missing += ["rng_state.pth"] * (not any(n.startswith("rng_state") for n in names))
     if missing:
         return f"it has no {', '.join(missing)}"

@@ -22,14 +22,20 @@ def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:
     return 1e-4 if math.ceil(examples / batch_size) * epochs < SHORT_RUN else 5e-5
 
 
+#: How the learning rate goes on after the warm-up: falling to 0 in a line or along a cosine, or staying.
+SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_warmup"}
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """Settings of one training run: warm-up, super-network training or polishing."""
 
     epochs: float = 5.0
+    steps: int | None = None  # where given, a run has this many steps, whatever `epochs` says
     learning_rate: float = 5e-5
     batch_size: int = 32
     warmup: float = 0.06  # share of the steps in which the learning rate rises
+    schedule: str = "linear"  # how it falls afterwards: one of SCHEDULES
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0  # 0: gradients are not clipped
     temperature: float = 10.0
@@ -50,6 +56,10 @@ class TrainingSettings:
                 out.append(f"`{prefix}{name}` must be positive, got {values[name]}.")
         if not _number(self.batch_size, whole=True) or self.batch_size < 1:
             out.append(f"`{prefix}batch_size` must be a whole number of at least 1, got {self.batch_size}.")
+        if self.steps is not None and (not _number(self.steps, whole=True) or self.steps < 1):
+            out.append(f"`{prefix}steps` must be a whole number of at least 1, got {self.steps}.")
+        if self.schedule not in SCHEDULES:
+            out.append(f"`{prefix}schedule` must be one of {', '.join(SCHEDULES)}, got `{self.schedule}`.")
         for name in ("weight_decay", "max_grad_norm", "distillation_weight"):
             if not _number(values[name]) or values[name] < 0:
                 out.append(f"`{prefix}{name}` must not be negative, got {values[name]}.")
@@ -62,6 +72,10 @@ class TrainingSettings:
         if self.mixed_precision not in (None, "bf16", "fp16"):
             out.append(f"`{prefix}mixed_precision` must be bf16 or fp16, got `{self.mixed_precision}`.")
         return out
+
+    def total_steps(self, batches: int) -> int:
+        """The steps of a run with `batches` steps in an epoch."""
+        return self.steps if self.steps is not None else max(1, math.ceil(batches * self.epochs))
 
     def check(self) -> None:
         """Raise ConfigurationError with every fault."""

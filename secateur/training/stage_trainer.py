@@ -20,16 +20,18 @@ from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged,
 from secateur.training.distillation import distillation_loss
 from secateur.training.random_state import preserved_random_state
 from secateur.training.sampling import EpochSampler
-from secateur.training.settings import TrainingSettings
+from secateur.training.settings import SCHEDULES, TrainingSettings
 
 
 def training_arguments(settings: TrainingSettings, folder: Path, examples: int, device: str) -> TrainingArguments:
     """Trainer's arguments for these settings; `examples` is the size of the training set."""
     batch = settings.batch_size * int(os.environ.get("WORLD_SIZE", "1"))
-    steps = max(1, math.ceil(math.ceil(examples / batch) * settings.epochs))
+    steps = settings.total_steps(math.ceil(examples / batch))
     return TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
+        max_steps=-1 if settings.steps is None else settings.steps,
+        lr_scheduler_type=SCHEDULES[settings.schedule],
         learning_rate=settings.learning_rate,
         per_device_train_batch_size=settings.batch_size,
         warmup_steps=settings.warmup,
