@@ -293,14 +293,18 @@ class Decoder(ProductSpace):
         heads, inner = allowed.heads_of[width][end], allowed.inner_of[width][end]
         return architecture(self.backbone, width, [heads] * layers, [inner] * layers, embedding, factor)
 
-    def size(self) -> int:
-        """How many architectures there are; each is a network of its own."""
+    def size(self, free_widths: bool = False) -> int:
+        """How many architectures there are; each is a network of its own.
+
+        With `free_widths`, as the paper seems to count its 10^54: as if each layer had a width of its own, which networks with
+        one residual stream cannot have.
+        """
         allowed = self.allowed
-        total = 0
-        for w in allowed.width:
-            per_layer = len(allowed.heads_of[w]) * len(allowed.inner_of[w])
-            total += len(allowed.pairs_of[w]) * sum(per_layer ** (1 if self.homogeneous else n) for n in allowed.layers)
-        return total
+        kinds = {w: len(allowed.heads_of[w]) * len(allowed.inner_of[w]) for w in allowed.width}
+        powers = [1 if self.homogeneous else n for n in allowed.layers]
+        if free_widths:
+            return int(len(allowed.embedding) * len(allowed.factor) * sum(sum(kinds.values()) ** n for n in powers))
+        return int(sum(len(allowed.pairs_of[w]) * sum(kinds[w] ** n for n in powers) for w in allowed.width))
 
     def every(self) -> Iterator[Architecture]:
         allowed = self.allowed

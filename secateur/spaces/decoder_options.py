@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,9 +116,8 @@ class Allowed:
         """width → the (embedding, factor) there are, as they are written, each once."""
         return {w: tuple(sorted({canonical(w, e, k) for e in self.embedding for k in self.factor})) for w in self.width}
 
-    @cached_property
-    def columns(self) -> Callable[[int], tuple[tuple[int, ...], ...]]:
-        """slots → the values of each dimension, as the space's vectors have them."""
+    def columns(self, slots: int) -> tuple[tuple[int, ...], ...]:
+        """The values of each dimension of the space's vectors, which have heads and inner widths for `slots` layers."""
         pairs = {pair for found in self.pairs_of.values() for pair in found}
         outside = (
             self.layers,
@@ -129,7 +127,7 @@ class Allowed:
         )
         used_heads = tuple(sorted({h for found in self.heads_of.values() for h in found}))
         used_inner = self.inner[min(self.inner_from.values()) :]
-        return lambda slots: outside + (used_heads,) * slots + (used_inner,) * slots
+        return outside + (used_heads,) * slots + (used_inner,) * slots
 
 
 def nearest(value: int, among: tuple[int, ...]) -> int:

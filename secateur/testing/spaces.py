@@ -17,8 +17,10 @@ import json
 import numpy as np
 
 from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError
 from secateur.rng import generator
 from secateur.spaces.base import Space
+from secateur.spaces.product import ProductSpace
 from secateur.spaces.pruning import Plan, PruningSpace
 
 DRAWS = 50
@@ -51,40 +53,57 @@ class SpaceContract:
         assert all(space.contains(a) for a in points)
         assert set(points) == set(Space.every(space)), "the neighbours of neighbours are not the whole space"
 
-    def test_mutation_changes_exactly_one_dimension(self, space: Space) -> None:
+    def test_mutation_gives_another_point(self, space: Space) -> None:
         rng = generator(1)
         for a in space.sample_many(DRAWS, rng):
             before = a.to_json()
-            b = space.mutate(a, rng)
-            assert space.contains(b)
-            assert _differing(space, a, b) == (1 if space.size() > 1 else 0)
-            assert a.to_json() == before, "the parent was changed"
+            for probability in (None, 0.3, 1.0):
+                b = space.mutate(a, rng, probability)
+                assert space.contains(b)
+                assert (a != b) == (space.size() > 1)
+                assert a.to_json() == before, "the parent was changed"
+
+    def test_mutation_follows_the_seed(self, space: Space) -> None:
+        a = space.largest()
+        for probability in (None, 0.5):
+            runs = [[space.mutate(a, generator(s, i), probability) for i in range(DRAWS)] for s in (0, 0)]
+            assert runs[0] == runs[1]
+
+    def test_mutation_wants_a_probability(self, space: Space) -> None:
+        for wrong in (0.0, -0.1, 1.5) if space.size() > 1 else ():
+            message = ""
+            try:
+                space.mutate(space.largest(), generator(0), wrong)
+            except ConfigurationError as refusal:
+                message = str(refusal)
+            assert "`probability` must lie above 0 and be at most 1" in message, f"a probability of {wrong} was taken"
 
     def test_mutation_reaches_every_neighbour(self, space: Space) -> None:
         a = space.largest()
         neighbours = set(space.neighbours(a))
         rng = generator(2)
         if neighbours:
-            assert {space.mutate(a, rng) for _ in range(60 * len(neighbours))} == neighbours
+            assert {space.mutate(a, rng) for _ in range(60 * len(neighbours))} >= neighbours
 
-    def test_children_take_each_dimension_from_a_parent(self, space: Space) -> None:
+    def test_children_lie_inside_and_follow_the_seed(self, space: Space) -> None:
         rng = generator(3)
         for a, b in zip(space.sample_many(DRAWS, rng), space.sample_many(DRAWS, rng), strict=True):
-            child = space.crossover(a, b, rng)
-            x, y, z = (space.encode(c) for c in (a, b, child))
+            child = space.crossover(a, b, generator(4))
             assert space.contains(child)
-            assert np.all((z == x) | (z == y))
+            assert child == space.crossover(a, b, generator(4))
+            assert space.crossover(a, a, rng) == a
 
-    def test_neighbours_differ_in_one_dimension_each_once(self, space: Space) -> None:
-        a = space.sample(generator(4))
-        neighbours = list(space.neighbours(a))
-        assert len(set(neighbours)) == len(neighbours)
-        assert set(neighbours) == {b for b in space.every() if _differing(space, a, b) == 1}
+    def test_neighbours_are_other_points_each_once(self, space: Space) -> None:
+        for a in space.sample_many(5, generator(4)):
+            neighbours = list(space.neighbours(a))
+            assert len(set(neighbours)) == len(neighbours)
+            assert a not in neighbours
+            assert all(space.contains(b) for b in neighbours)
 
-    def test_smallest_and_largest_are_the_corners(self, space: Space) -> None:
-        every = space.encode_many(list(space.every()))
-        assert np.array_equal(space.encode(space.smallest()), every.min(axis=0))
-        assert np.array_equal(space.encode(space.largest()), every.max(axis=0))
+    def test_smallest_and_largest_lie_inside(self, space: Space) -> None:
+        assert space.contains(space.smallest())
+        assert space.contains(space.largest())
+        assert (space.smallest() == space.largest()) == (space.size() == 1)
 
     def test_encodings_lie_in_the_unit_cube_and_tell_points_apart(self, space: Space) -> None:
         every = list(space.every())
@@ -111,7 +130,55 @@ class SpaceContract:
         assert not space.contains(Architecture(space.name, (), a.key))
 
 
-class PruningSpaceContract(SpaceContract):
+class ProductSpaceContract(SpaceContract):
+    """What holds as well where every dimension is free of the others."""
+
+    def test_mutation_changes_exactly_one_dimension(self, space: ProductSpace) -> None:
+        rng = generator(1)
+        for a in space.sample_many(DRAWS, rng):
+            before = a.to_json()
+            b = space.mutate(a, rng)
+            assert space.contains(b)
+            assert _differing(space, a, b) == (1 if space.size() > 1 else 0)
+            assert a.to_json() == before, "the parent was changed"
+
+    def test_mutation_with_certainty_changes_every_dimension(self, space: ProductSpace) -> None:
+        free = sum(len(d) > 1 for d in space.domains)
+        for a in space.sample_many(DRAWS, generator(8)):
+            assert _differing(space, a, space.mutate(a, generator(9), 1.0)) == free
+
+    def test_mutation_reaches_nothing_but_neighbours(self, space: ProductSpace) -> None:
+        a = space.largest()
+        neighbours = set(space.neighbours(a))
+        rng = generator(2)
+        if neighbours:
+            assert {space.mutate(a, rng) for _ in range(60 * len(neighbours))} <= neighbours
+
+    def test_children_take_each_dimension_from_a_parent(self, space: ProductSpace) -> None:
+        rng = generator(3)
+        for a, b in zip(space.sample_many(DRAWS, rng), space.sample_many(DRAWS, rng), strict=True):
+            child = space.crossover(a, b, rng)
+            x, y, z = (space.encode(c) for c in (a, b, child))
+            assert space.contains(child)
+            assert np.all((z == x) | (z == y))
+
+    def test_neighbours_differ_in_one_dimension_each_once(self, space: ProductSpace) -> None:
+        a = space.sample(generator(4))
+        neighbours = list(space.neighbours(a))
+        assert len(set(neighbours)) == len(neighbours)
+        assert set(neighbours) == {b for b in space.every() if _differing(space, a, b) == 1}
+
+    def test_smallest_and_largest_are_the_corners(self, space: ProductSpace) -> None:
+        every = space.encode_many(list(space.every()))
+        assert np.array_equal(space.encode(space.smallest()), every.min(axis=0))
+        assert np.array_equal(space.encode(space.largest()), every.max(axis=0))
+
+    def test_indices_round_trip(self, space: ProductSpace) -> None:
+        for a in space.sample_many(DRAWS, generator(7)):
+            assert space.from_indices(space.indices(a)) == a
+
+
+class PruningSpaceContract(ProductSpaceContract):
     """What the supernet relies on as well."""
 
     def test_equal_keys_are_equal_plans(self, space: PruningSpace) -> None:
@@ -127,7 +194,3 @@ class PruningSpaceContract(SpaceContract):
         for a in space.sample_many(DRAWS, generator(6)):
             plan = space.plan(a)
             assert type(plan).from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
-
-    def test_indices_round_trip(self, space: PruningSpace) -> None:
-        for a in space.sample_many(DRAWS, generator(7)):
-            assert space.from_indices(space.indices(a)) == a
