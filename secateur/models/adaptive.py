@@ -19,6 +19,13 @@ from transformers import initialization as init
 IGNORED = -100
 
 
+class Projection(nn.Linear):
+    """From a cluster's width to the model's, without bias."""
+
+    def __init__(self, narrow: int, width: int) -> None:
+        super().__init__(narrow, width, bias=False)
+
+
 class Vectors(nn.Module):
     """A table and, where its width is not the model's, a projection (no bias) for each cluster."""
 
@@ -27,13 +34,13 @@ class Vectors(nn.Module):
         self.spans = [(start, end) for start, end, _ in clusters]
         self.tables = nn.ModuleList(nn.Embedding(end - start, narrow) for start, end, narrow in clusters)
         self.projections = nn.ModuleList(
-            nn.Identity() if narrow == width else nn.Linear(narrow, width, bias=False) for _, _, narrow in clusters
+            nn.Identity() if narrow == width else Projection(narrow, width) for _, _, narrow in clusters
         )
 
     def scores(self, hidden: torch.Tensor, cluster: int) -> torch.Tensor:
         """Dot products (…, words) of hidden states (…, width) with the cluster's projected vectors."""
         projection = self.projections[cluster]
-        if isinstance(projection, nn.Linear):
+        if isinstance(projection, Projection):
             hidden = F.linear(hidden, projection.weight.t())
         return F.linear(hidden, self.tables[cluster].weight)  # type: ignore[arg-type]
 
@@ -115,7 +122,12 @@ class AdaptiveHead(nn.Module):
 
 
 def _log_softmax(scores: torch.Tensor) -> torch.Tensor:
-    return F.log_softmax(scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores, dim=-1)
+    return F.log_softmax(_precise(scores), dim=-1)
+
+
+def _precise(scores: torch.Tensor) -> torch.Tensor:
+    """In float32 at least: half precision is too coarse for a softmax over a vocabulary."""
+    return scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
 
 
 def make_embedding(config: Any) -> nn.Module:
@@ -132,17 +144,21 @@ def make_head(config: Any) -> nn.Module:
     return AdaptiveHead(config.clusters, config.width, config.tie)
 
 
-def init_adaptive(module: nn.Module, spread: float) -> None:
-    """Projections keep the scale: a projected vector and a score vary as those of a plain table do, whatever the cluster."""
-    if isinstance(module, Vectors):
-        for projection in module.projections:
-            if isinstance(projection, nn.Linear):
-                init.normal_(projection.weight, mean=0.0, std=projection.in_features**-0.5)
-    if isinstance(module, AdaptiveHead):
+def init_adaptive(module: nn.Module, spread: float) -> bool:
+    """Initialise a part of these layers; False for any other module.
+
+    Projections keep the scale: a projected vector and a score vary as those of a plain table do, whatever the cluster.
+    """
+    if isinstance(module, Projection):
+        init.normal_(module.weight, mean=0.0, std=module.in_features**-0.5)
+    elif isinstance(module, AdaptiveHead):
         init.zeros_(module.bias)
         if len(module.spans) > 1:
             init.normal_(module.cluster_weight, mean=0.0, std=spread)
             init.zeros_(module.cluster_bias)
+    else:
+        return False
+    return True
 
 
 def predict(head: nn.Module, embedding: nn.Module, hidden: torch.Tensor) -> torch.Tensor:
@@ -165,7 +181,7 @@ def loss_and_logits(
         # With no target at all the mean is 0/0, as in torch's own cross-entropy.
         return total / ((targets != IGNORED).sum() if items is None else items), None
     logits = predict(head, embedding, hidden)
-    scores = logits[:, :-1].reshape(-1, logits.shape[-1]).float()
+    scores = _precise(logits[:, :-1].reshape(-1, logits.shape[-1]))
     if items is None:
         return F.cross_entropy(scores, targets, ignore_index=IGNORED), logits
     return F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum") / items, logits

@@ -49,6 +49,7 @@ class Builder:
         config = config_of(architecture, **self._settings)
         with torch.device("meta"), no_init_weights():
             network = model_class(config.backbone)(config).eval()
+            network.tie_weights()  # which goes with the initialisation that was left out
         return network if self.dtype is None else network.to(self.dtype)
 
     def __call__(self, architecture: Architecture) -> Any:

@@ -19,7 +19,7 @@ from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.pytorch_utils import Conv1D
-from transformers.utils import can_return_tuple
+from transformers.utils.generic import can_return_tuple
 
 from .adaptive import init_adaptive, loss_and_logits, make_embedding, make_head, predict
 from .configuration import DecoderGpt2Config
@@ -35,6 +35,7 @@ class Attention(nn.Module):
         self.layer = layer
         self.c_attn = Conv1D(3 * config.width, config.width)
         self.c_proj = Conv1D(config.width, config.width)
+        self.c_proj.onto_residual = True  # type: ignore[assignment]
         self.resid_dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: torch.Tensor, visible: torch.Tensor | None, is_causal: bool, past: Any) -> torch.Tensor:
@@ -55,6 +56,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.c_fc = Conv1D(config.inner[layer], config.width)
         self.c_proj = Conv1D(config.width, config.inner[layer])
+        self.c_proj.onto_residual = True  # type: ignore[assignment]
         self.act = ACT2FN["gelu_new"]
         self.dropout = nn.Dropout(config.dropout)
 
@@ -62,7 +64,7 @@ class FeedForward(nn.Module):
         return self.dropout(self.c_proj(self.act(self.c_fc(states))))  # type: ignore[no-any-return]
 
 
-class Block(GradientCheckpointingLayer):  # type: ignore[no-untyped-call]
+class Block(GradientCheckpointingLayer):
     """Pre-norm: each sub-layer normalises its input and adds its output to it."""
 
     def __init__(self, config: DecoderGpt2Config, layer: int) -> None:
@@ -114,19 +116,27 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
     def _init_weights(self, module: nn.Module) -> None:
         """As GPT-2: normal 0.02, projections onto the residual stream scaled by 1/√(2 layers)."""
         spread = self.config.initializer_range
-        super()._init_weights(module)
         if isinstance(module, Conv1D):
-            init.normal_(module.weight, mean=0.0, std=spread)
+            # By the mark, not from the parent: transformers does not initialise a weight twice.
+            onto_residual = getattr(module, "onto_residual", False)
+            init.normal_(
+                module.weight, mean=0.0, std=spread / math.sqrt(2 * len(self.config.heads)) if onto_residual else spread
+            )
             init.zeros_(module.bias)
-        if isinstance(module, Attention | FeedForward):
-            init.normal_(module.c_proj.weight, mean=0.0, std=spread / math.sqrt(2 * len(self.config.heads)))
-        init_adaptive(module, spread)
+        elif not init_adaptive(module, spread):
+            super()._init_weights(module)
 
-    def get_input_embeddings(self) -> nn.Module:
+    def get_input_embeddings(self) -> Any:
         return self.transformer.wte
 
-    def get_output_embeddings(self) -> nn.Module:
+    def get_output_embeddings(self) -> Any:
         return self.lm_head
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.transformer.wte = value
+
+    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
+        self.lm_head = new_embeddings
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
         if self.config.embedding:
@@ -137,7 +147,7 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
         """What holds exactly the decoder parameters: the blocks and the final norm, no embeddings and no softmax."""
         return [*self.transformer.h, self.transformer.ln_f]
 
-    @can_return_tuple  # type: ignore[misc]
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: torch.Tensor,
@@ -186,8 +196,8 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
             kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
             logits = predict(self.lm_head, stack.wte, states[:, kept])
         return CausalLMOutputWithPast(
-            loss=loss,
-            logits=logits,
+            loss=loss,  # type: ignore[arg-type]
+            logits=logits,  # type: ignore[arg-type]
             past_key_values=past_key_values if use_cache else None,
             hidden_states=tuple(every) if output_hidden_states or self.config.output_hidden_states else None,
         )
@@ -216,7 +226,8 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
             eos_token_id=config.eos_token_id,
             pad_token_id=config.pad_token_id,
         )
-        model = GPT2LMHeadModel(stock).to(device=self.device, dtype=self.dtype)
+        model: Any = GPT2LMHeadModel(stock)
+        model.to(device=self.device, dtype=self.dtype)
         model.load_state_dict(self.state_dict())
         return model.train(self.training)
 

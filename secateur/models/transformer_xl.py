@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from transformers import GenerationMixin, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.utils import ModelOutput, can_return_tuple
+from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from .adaptive import init_adaptive, loss_and_logits, make_embedding, make_head, predict
 from .configuration import DecoderXlConfig
@@ -107,7 +107,7 @@ class FeedForward(nn.Module):
         return self.drop(self.narrow(self.drop(F.relu(self.wide(states)))))  # type: ignore[no-any-return]
 
 
-class Layer(GradientCheckpointingLayer):  # type: ignore[no-untyped-call]
+class Layer(GradientCheckpointingLayer):
     """Post-norm: each sub-layer's output is added to its input, and the sum normalised."""
 
     def __init__(self, config: DecoderXlConfig, layer: int) -> None:
@@ -157,17 +157,23 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
     def _init_weights(self, module: nn.Module) -> None:
         """Normal 0.02 all over, biases zero; u and v normal too."""
         spread = self.config.initializer_range
-        super()._init_weights(module)
         if isinstance(module, RelativeAttention):
             init.normal_(module.r_w_bias, mean=0.0, std=spread)
             init.normal_(module.r_r_bias, mean=0.0, std=spread)
-        init_adaptive(module, spread)
+        elif not init_adaptive(module, spread):
+            super()._init_weights(module)
 
-    def get_input_embeddings(self) -> nn.Module:
+    def get_input_embeddings(self) -> Any:
         return self.transformer.embedding
 
-    def get_output_embeddings(self) -> nn.Module:
+    def get_output_embeddings(self) -> Any:
         return self.lm_head
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.transformer.embedding = value
+
+    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
+        self.lm_head = new_embeddings
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
         if self.config.embedding:
@@ -178,7 +184,7 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
         """What holds exactly the decoder parameters: the layers, no embeddings and no softmax."""
         return list(self.transformer.layers)
 
-    @can_return_tuple  # type: ignore[misc]
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: torch.Tensor,
@@ -236,7 +242,7 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
-    def prepare_inputs_for_generation(
+    def prepare_inputs_for_generation(  # type: ignore[override]
         self, input_ids: torch.Tensor, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
         if not kwargs.get("use_cache", True):

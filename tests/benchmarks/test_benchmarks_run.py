@@ -13,6 +13,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 #: script → the names its lines begin with.
 SCRIPTS = {
+    "building": ["building, gpt2", "building, transformer_xl"],
     "select_forward": ["select forward, small", "select forward, medium"],
     "sandwich_step": ["sandwich step, slices", "sandwich step, masks"],
     "depth_sweep": ["depth sweep, whole width", "depth sweep, 1/2", "depth sweep, 1/4"],
