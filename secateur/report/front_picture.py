@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from secateur.report.data import DesignReportData, ReportData, Row, kind, title
 from secateur.report.design_tables import number, slice_rows
-from secateur.report.numbers import show
+from secateur.report.numbers import SPACE, show
 from secateur.report.tables import front_table, unpruned_row
 
 WIDTH, HEIGHT = 760, 440
@@ -94,8 +94,8 @@ def design_front_svg(data: DesignReportData, x: str | None = None, y: str | None
         about=f"{title(y)} against {title(x)}: {better} is better",
         across=title(x),
         upwards=title(y),
-        label_x=lambda value: show(value, kind(x)),
-        label_y=lambda value: show(value, kind(y)),
+        label_x=lambda value: _round(show(value, kind(x))),
+        label_y=lambda value: _round(show(value, kind(y))),
         trials=points([t for t in data.trials if t["status"] == "complete"]),
         lines=[(_GREEN, points(slice_rows(data, x, y))), *((_VIOLET, sorted(scaled[f])) for f in families)],
         marks=[(_dot, points(data.front), "Pareto front"), *((_square, scaled[f], f"{f}, layer-scaled") for f in families)],
@@ -173,6 +173,11 @@ def _legend(trials: bool, marks: list[Marks]) -> list[str]:
         out.append(f'<g transform="translate({across:g} 54)">{mark}{text}</g>')
         across += 44 + 6.6 * len(words)
     return out
+
+
+def _round(text: str) -> str:
+    """A tick's label without digits that say nothing: 50.0 M is 50 M."""
+    return text.replace(f".0{SPACE}", SPACE)
 
 
 def _dot(x: float, y: float) -> str:

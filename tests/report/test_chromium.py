@@ -128,9 +128,11 @@ def test_a_design_page_turns_in_space_where_it_can(design_page, design_run, tmp_
       document.querySelector('#comparison th[data-column="latency_saving"] button').click();
       document.querySelector('#front th[data-column="memory"] button').click();
       const space = document.querySelector('[data-figure="space"]');
-      document.title = space.data.length + " " + Boolean(space.querySelector("canvas"));
+      document.title = space.data ? space.data.length + " " + Boolean(space.querySelector("canvas")) : "no WebGL";
     """
     dom = browse(with_script(design_page, script), tmp_path, "", "--dump-dom", "--enable-unsafe-swiftshader")
+    if "<title>no WebGL</title>" in dom:
+        pytest.skip("this chromium has no WebGL")
     figures = dom.split('data-figure="')[1:]
     assert len(figures) == 3 + 1 + 1 + 1
     assert all('class="main-svg"' in figure for figure in figures)

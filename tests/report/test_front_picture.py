@@ -91,4 +91,4 @@ def test_a_design_front_of_other_quantities(tiny_design):
     text = "".join(svg.itertext())
     assert "less memory and less latency" in text
     assert "layer-scaled" not in text
-    assert "30.0\N{NO-BREAK SPACE}ms" in text
+    assert "30\N{NO-BREAK SPACE}ms" in text
