@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 from secateur.errors import ConfigurationError, DataError
 from secateur.tasks.files import file_format, find_splits
-from secateur.tasks.language_modelling import _pieces
 
 Tokens = NDArray[np.int32]
+
+#: Characters that are tokenised as one string, to the end of the line: tokenizers are slow on very long ones.
+_PIECE = 20_000
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,14 @@ def encode(text: Text, tokenizer: Any, *, length: int) -> TextTokens:
     assert train is not None
     assert validation is not None
     return TextTokens(train, validation, found["test"])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _PIECE) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 def token_ids(text: str, tokenizer: Any) -> Tokens:

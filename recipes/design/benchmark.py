@@ -1,0 +1,347 @@
+"""Train many small decoders on one text and keep their learning curves: ground truth for proxies.
+
+    python recipes/design/benchmark.py train --text wikitext-2 --out runs/benchmark --shard 0/2      # and 1/2 beside it
+    python recipes/design/benchmark.py train --text wikitext-2 --out runs/benchmark --list topology.jsonl
+    python recipes/design/benchmark.py latency --out runs/benchmark                                  # on a quiet machine
+    python recipes/design/benchmark.py merge --out runs/benchmark --to recipes/design/benchmark.parquet
+
+Every trained network is one line of `rows-*.jsonl` in the folder, written when it is done: a stopped run goes on where it was.
+Only what was trained is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError
+from secateur.rng import generator
+from secateur.spaces.decoder import Decoder
+from secateur.spaces.decoder_counts import decoder_parameters, parameters
+from secateur.tasks.text import TextTokens, Tokens, encode, load_text
+from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
+from secateur.training.settings import TrainingSettings
+
+#: The scaled-down space.
+SPACE: dict[str, Any] = {
+    "layers": "1..6",
+    "width": "32..128:16",
+    "inner": "64..512:32",
+    "heads": (2, 4, 8),
+    "embedding": (0, 16, 32, 64),
+    "factor": (1, 2, 4),
+}
+#: Shares of the steps at which the curve has a point: every 2.5 %, and one at 1.25 %.
+SHARES = (0.0125, *(k / 40 for k in range(1, 41)))
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How every network of a table is trained. One folder holds rows of one protocol only."""
+
+    backbone: str = "gpt2"
+    vocabulary: int = 2000
+    cutoffs: tuple[int, ...] = (600, 1200)  # all bytes and the first merges are the first cluster
+    length: int = 64
+    memory: int = 64  # transformer_xl only
+    batch: int = 8
+    steps: int = 800
+    learning_rate: float = 3e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.1
+    initial: float = 0.02  # deviation of the initial weights
+    curve_tokens: int = 8_192  # of the validation text, for the points of the curve
+    final_tokens: int = 65_536  # of the validation and of the test text, for the final perplexities
+
+    def training(self, seed: int) -> TrainingSettings:
+        return TrainingSettings(
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            batch_size=self.batch,
+            warmup=self.warmup,
+            schedule="cosine",
+            weight_decay=self.weight_decay,
+            group_by_length=False,
+            checkpoints=0,  # a network takes seconds: one that was stopped is trained anew
+            seed=seed,
+        )
+
+    def build(self, architecture: Architecture, seed: int) -> Any:
+        from secateur.models import build
+
+        return build(
+            architecture,
+            vocabulary=self.vocabulary,
+            cutoffs=self.cutoffs,
+            positions=self.length,
+            memory=self.memory if self.backbone == "transformer_xl" else 0,
+            seed=seed,
+            initializer_range=self.initial,
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training to do."""
+
+    architecture: Architecture
+    source: str
+    seed: int = 0
+
+    @property
+    def name(self) -> tuple[str, int]:
+        return self.architecture.key, self.seed
+
+
+def random_jobs(backbone: str, count: int, repeat: int) -> list[Job]:
+    """`count` different random architectures, then `repeat` of them, evenly spread, once more with another seed."""
+    space = Decoder(backbone, **SPACE)
+    found: dict[str, Job] = {}
+    draw = 0
+    while len(found) < count:
+        architecture = space.sample(generator(0, "benchmark", draw))
+        found.setdefault(architecture.key, Job(architecture, "random"))
+        draw += 1
+    jobs = list(found.values())
+    return jobs + [replace(jobs[k * count // repeat], seed=1) for k in range(repeat)]
+
+
+def listed_jobs(file: Path) -> list[Job]:
+    """Jobs from JSON-lines: `architecture` (as an object or as JSON text), `source`, and a `seed` where it is not 0."""
+    jobs = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            said = row["architecture"]
+            architecture = Architecture.from_json(said) if isinstance(said, str) else Architecture.from_dict(said)
+            jobs.append(Job(architecture, str(row["source"]), int(row.get("seed", 0))))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"`{file}` line {number} is no architecture with a `source`: {error!r}.") from error
+    return jobs
+
+
+def rows_of(folder: Path, kind: str = "rows") -> list[dict[str, Any]]:
+    """All finished rows in a folder; a line that was cut off when a process died does not count."""
+    rows = []
+    for file in sorted(folder.glob(f"{kind}-*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+    return rows
+
+
+def append(file: Path, row: dict[str, Any]) -> None:
+    """One line at the end of a file; a half line that a dead process left there is ended first."""
+    torn = file.exists() and not file.read_bytes().endswith(b"\n")
+    with file.open("a", encoding="utf-8") as out:
+        out.write("\n" * torn + json.dumps(row) + "\n")
+
+
+def tokens_of(text: Path, folder: Path, protocol: Protocol) -> TextTokens:
+    """The text as tokens of a tokenizer trained on its training part; both are kept in the folder."""
+    cached = folder / "tokens.npz"
+    if not cached.is_file():
+        said = load_text(text)
+        tokenizer = train_tokenizer(said.train, protocol.vocabulary)
+        tokenizer.save_pretrained(folder / "tokenizer")
+        found = encode(said, load_tokenizer(folder / "tokenizer"), length=protocol.length)
+        part = folder / f"tokens-{time.time_ns()}.npz"
+        np.savez(part, **{name: value for name, value in vars(found).items() if value is not None})
+        part.replace(cached)
+    with np.load(cached) as arrays:
+        return TextTokens(**{name: arrays[name] for name in arrays.files})
+
+
+def stretches(tokens: Tokens, count: int, parts: int = 16) -> Tokens:
+    """About `count` tokens, as `parts` stretches spread evenly over the text; all of it where it has no more."""
+    if count >= len(tokens):
+        return tokens
+    size = count // parts
+    starts = np.linspace(0, len(tokens) - size, parts).astype(int)
+    return np.concatenate([tokens[start : start + size] for start in starts])
+
+
+def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str) -> dict[str, Any]:
+    """The row of one network. Raises EvaluationFailure where it diverges."""
+    from secateur.training.text_trainer import evaluate_text, train_text
+
+    model = protocol.build(job.architecture, job.seed)
+    shutil.rmtree(scratch, ignore_errors=True)
+    began = time.process_time()
+    result = train_text(
+        model,
+        tokens.train,
+        stretches(tokens.validation, protocol.curve_tokens),
+        protocol.training(job.seed),
+        scratch,
+        length=protocol.length,
+        evaluations=SHARES,
+        device=device,
+    )
+    used = time.process_time() - began
+    batch = 64 if protocol.backbone == "gpt2" else protocol.batch
+    final = {
+        split: evaluate_text(model, stretches(text, protocol.final_tokens), length=protocol.length, batch=batch)
+        for split, text in (("validation", tokens.validation), ("test", tokens.test))
+        if text is not None
+    }
+    shutil.rmtree(scratch, ignore_errors=True)
+    return {
+        "architecture": job.architecture.to_json(),
+        "source": job.source,
+        "seed": job.seed,
+        "perplexity": final["validation"].perplexity,
+        "test_perplexity": final["test"].perplexity if "test" in final else None,
+        "parameters": parameters(job.architecture, protocol.vocabulary, protocol.length, protocol.cutoffs),
+        "decoder_parameters": decoder_parameters(job.architecture),
+        "steps": [point.step for point in result.curve],
+        "curve": [round(point.validation_loss, 6) for point in result.curve],
+        "train_curve": [round(point.train_loss, 6) for point in result.curve],
+        "train_seconds": round(result.seconds, 3),
+        "cpu_seconds": round(used, 3),
+        "tokens_per_step": protocol.batch * (protocol.length - 1),
+    }
+
+
+def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
+    """Train this shard's jobs that no shard has done."""
+    import torch
+
+    torch.set_num_threads(arguments.threads)
+    folder: Path = arguments.out
+    folder.mkdir(parents=True, exist_ok=True)
+    _same_protocol(folder, protocol)
+    tokens = tokens_of(arguments.text, folder, protocol)
+    jobs = listed_jobs(arguments.list) if arguments.list else random_jobs(protocol.backbone, arguments.count, arguments.repeat)
+    shard, shards = (int(part) for part in arguments.shard.split("/"))
+    end = f"{shard}-of-{shards}.jsonl"
+    mine = jobs[shard::shards]
+    for number, job in enumerate(mine, start=1):
+        if job.name in set(_done(folder)):
+            continue
+        began = time.perf_counter()
+        try:
+            row = train_one(job, tokens, protocol, folder / f"scratch-{shard}", arguments.device)
+        except EvaluationFailure as failure:
+            row = {"architecture": job.architecture.to_json(), "source": job.source, "seed": job.seed, "failure": str(failure)}
+            append(folder / f"failed-{end}", row)
+            print(f"{number}/{len(mine)} {job.architecture}: {failure}", flush=True)
+            continue
+        append(folder / f"rows-{end}", row)
+        took = time.perf_counter() - began
+        print(f"{number}/{len(mine)} {job.architecture}: perplexity {row['perplexity']:.2f}, {took:.0f} s", flush=True)
+
+
+def _done(folder: Path) -> Iterator[tuple[str, int]]:
+    for row in rows_of(folder) + rows_of(folder, "failed"):
+        yield Architecture.from_json(row["architecture"]).key, row["seed"]
+
+
+def _same_protocol(folder: Path, protocol: Protocol) -> None:
+    file = folder / "protocol.json"
+    said = json.loads(json.dumps(asdict(protocol)))
+    if not file.is_file():
+        file.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    elif json.loads(file.read_text(encoding="utf-8")) != said:
+        raise ConfigurationError(f"`{folder}` holds networks of another protocol (`{file.name}`). Name another folder.")
+
+
+def _protocol(folder: Path) -> Protocol:
+    file = folder / "protocol.json"
+    if not file.is_file():
+        raise ConfigurationError(f"`{folder}` holds no networks: it has no {file.name}. Train some first.")
+    said = json.loads(file.read_text(encoding="utf-8"))
+    return Protocol(**{**said, "cutoffs": tuple(said["cutoffs"])})
+
+
+def latency(arguments: argparse.Namespace) -> None:
+    """Median seconds of a forward pass, batch 1 × length, one thread, for every architecture without such a row."""
+    from secateur.devices import measure_model
+
+    protocol = _protocol(arguments.out)
+    known = {row["key"] for row in rows_of(arguments.out, "latency")}
+    there = {}
+    for row in rows_of(arguments.out):
+        architecture = Architecture.from_json(row["architecture"])
+        there[architecture.key] = architecture
+    for key, architecture in there.items():
+        if key in known:
+            continue
+        found = measure_model(
+            protocol.build(architecture, 0), threads=1, batch=1, length=protocol.length, max_seconds=arguments.seconds
+        )
+        append(arguments.out / "latency-0.jsonl", {"key": key, "latency": found.median, "latency_loaded": found.loaded})
+
+
+def merge(arguments: argparse.Namespace) -> None:
+    """All rows as one table, sorted, with latencies and the protocol's numbers."""
+    import pandas as pd
+
+    protocol = asdict(_protocol(arguments.out))
+    measured = {row.pop("key"): row for row in rows_of(arguments.out, "latency")}
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in rows_of(arguments.out):
+        key = Architecture.from_json(row["architecture"]).key
+        rows.setdefault((key, row["seed"]), {**row, **measured.get(key, {})})
+    if not rows:
+        raise ConfigurationError(f"`{arguments.out}` holds no finished networks.")
+    table = pd.DataFrame(sorted(rows.values(), key=lambda row: (row["source"], row["seed"], row["architecture"])))
+    for name in ("backbone", "vocabulary", "length", "batch", "learning_rate"):
+        table[name] = protocol[name]
+    table.to_parquet(arguments.to, index=False)
+    print(f"{len(table)} networks in {arguments.to}")
+
+
+def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    training = commands.add_parser("train", help="train architectures")
+    training.add_argument("--text", type=Path, required=True, help="folder with train, valid and test text")
+    training.add_argument("--count", type=int, default=150, help="random architectures")
+    training.add_argument("--repeat", type=int, default=15, help="how many of them are trained again with another seed")
+    training.add_argument("--list", type=Path, help="JSON-lines with `architecture` and `source`, instead of random ones")
+    training.add_argument("--shard", default="0/1", help="this process's share of the work: 0/2, 1/2")
+    training.add_argument("--threads", type=int, default=1)
+    training.add_argument("--device", default="cpu")
+    changed = {name: value for name, value in asdict(Protocol()).items() if name != "cutoffs"}
+    for name, value in changed.items():
+        training.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
+    training.add_argument("--cutoffs", type=int, nargs="*", default=Protocol().cutoffs)
+    timing = commands.add_parser("latency", help="measure the trained architectures on this machine, which should be quiet")
+    timing.add_argument("--seconds", type=float, default=2.0, help="at most so long for each")
+    merging = commands.add_parser("merge", help="write the table")
+    merging.add_argument("--to", type=Path, required=True, help="the Parquet file")
+    for command in (training, timing, merging):
+        command.add_argument("--out", type=Path, required=True, help="the folder in which the work is kept")
+    found = parser.parse_args(given)
+    if found.command != "train":
+        return found, Protocol()
+    return found, Protocol(**{name: getattr(found, name) for name in changed}, cutoffs=tuple(found.cutoffs))
+
+
+def main(given: list[str] | None = None) -> None:
+    arguments, protocol = _arguments(given)
+    try:
+        if arguments.command == "train":
+            train(arguments, protocol)
+        else:
+            {"latency": latency, "merge": merge}[arguments.command](arguments)
+    except SecateurError as error:
+        raise SystemExit(f"benchmark: {error}") from None
+
+
+if __name__ == "__main__":
+    main()

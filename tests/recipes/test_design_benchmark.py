@@ -1,0 +1,129 @@
+"""The benchmark's script at toy size: nothing is trained twice, nothing is lost, and the table holds what was trained."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from secateur.architecture import Architecture
+from secateur.errors import EvaluationFailure
+from secateur.spaces.decoder import Decoder, architecture
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["--vocabulary", "260", "--length", "8", "--batch", "2", "--steps", "8", "--curve-tokens", "40", "--final-tokens", "80"]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Any:
+    spec = importlib.util.spec_from_file_location("design_benchmark", ROOT / "recipes/design/benchmark.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    for name in ("train", "valid", "test"):
+        (folder / f"{name}.txt").write_text("the cat sat on the mat\nand the dog sat on the log\n" * 40, encoding="utf-8")
+    return folder
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for file in sorted(folder.glob("rows-*")) for line in file.read_text().splitlines()]
+
+
+def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "SPACE", {"layers": "1..2", "width": "8..16:8", "inner": "32..64:32", "heads": (2,),
+                                             "embedding": (0, 4), "factor": (1, 2)})  # fmt: skip
+    out = tmp_path / "work"
+    given = ["train", "--text", str(text), "--out", str(out), "--cutoffs", "100", "--count", "4", "--repeat", "2", *SMALL]
+    for shard in ("0/2", "1/2"):
+        benchmark.main([*given, "--shard", shard])
+    rows = lines(out)
+    assert [row["seed"] for row in rows] == [0, 0, 1, 0, 0, 1]
+    assert len({row["architecture"] for row in rows}) == 4
+    torn = out / "rows-1-of-2.jsonl"  # a process died while it wrote its last line
+    torn.write_text(torn.read_text()[:-20])
+    benchmark.main([*given, "--shard", "1/2"])
+    again = benchmark.rows_of(out)
+    timed = {"train_seconds", "cpu_seconds"}
+    assert [{k: v for k, v in r.items() if k not in timed} for r in again] == [
+        {k: v for k, v in r.items() if k not in timed} for r in rows
+    ]
+    listed = tmp_path / "list.jsonl"
+    other = architecture("gpt2", 16, [4], [48])
+    listed.write_text(json.dumps({"architecture": other.as_dict(), "source": "topology"}) + "\n\n")
+    benchmark.main([*given, "--list", str(listed)])
+
+    monkeypatch.setattr(benchmark.time, "process_time", lambda: 1 / 0)  # nothing is left to train
+    benchmark.main([*given, "--list", str(listed)])
+    monkeypatch.undo()
+    benchmark.main(["latency", "--out", str(out), "--seconds", "0.05"])
+    benchmark.main(["merge", "--out", str(out), "--to", str(tmp_path / "table.parquet")])
+    table = pd.read_parquet(tmp_path / "table.parquet")
+    assert len(table) == 7
+    assert set(table["source"]) == {"random", "topology"}
+    assert (table["latency"] > 0).all()
+    for row in table.to_dict("records"):
+        found = Architecture.from_json(row["architecture"])
+        network = benchmark.Protocol(vocabulary=260, cutoffs=(100,), length=8).build(found, 0)
+        assert row["parameters"] == sum(p.numel() for p in network.parameters())
+        assert row["decoder_parameters"] == sum(p.numel() for m in network.decoder_modules() for p in m.parameters())
+        assert list(row["steps"]) == list(range(1, 9))
+        assert len(row["curve"]) == len(row["train_curve"]) == 8
+        assert 1 < row["perplexity"] < 10_000
+        assert row["tokens_per_step"] == 14
+    with pytest.raises(SystemExit, match="another protocol"):
+        benchmark.main([*given, "--learning-rate", "0.5"])
+
+
+def test_a_network_that_diverges_is_no_row(benchmark: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise EvaluationFailure("training diverged at step 3")
+
+    monkeypatch.setattr(benchmark, "train_one", fail)
+    listed = tmp_path / "list.jsonl"
+    listed.write_text(json.dumps({"architecture": architecture("gpt2", 16, [4], [48]).to_json(), "source": "baseline"}))
+    benchmark.main(["train", "--text", str(text), "--out", str(tmp_path), "--list", str(listed), "--cutoffs", "100", *SMALL])
+    assert benchmark.rows_of(tmp_path) == []
+    assert [row["failure"] for row in benchmark.rows_of(tmp_path, "failed")] == ["training diverged at step 3"]
+    with pytest.raises(SystemExit, match="holds no finished networks"):
+        benchmark.main(["merge", "--out", str(tmp_path), "--to", str(tmp_path / "t.parquet")])
+
+
+def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
+    jobs = benchmark.random_jobs("gpt2", 150, 15)
+    assert len(jobs) == 165
+    assert len({job.name for job in jobs}) == 165
+    assert len({job.architecture.key for job in jobs}) == 150
+    space = Decoder("gpt2", **benchmark.SPACE)
+    assert all(space.contains(job.architecture) for job in jobs)
+    assert [job.seed for job in jobs] == [0] * 150 + [1] * 15
+    assert benchmark.random_jobs("gpt2", 150, 15) == jobs
+    (tmp_path / "bad.jsonl").write_text('{"source": "topology"}\n')
+    with pytest.raises(SystemExit, match="line 1 is no architecture"):
+        benchmark.main(
+            ["train", "--text", str(ROOT / "README.md"), "--out", str(tmp_path), "--list", str(tmp_path / "bad.jsonl")]
+        )
+    with pytest.raises(SystemExit, match=r"it has no protocol\.json"):
+        benchmark.main(["latency", "--out", str(tmp_path / "nowhere")])
+
+
+def test_stretches_are_spread_over_the_text(benchmark: Any) -> None:
+    tokens = np.arange(1000, dtype=np.int32)
+    found = benchmark.stretches(tokens, 160)
+    assert len(found) == 160
+    assert found[0] == 0
+    assert found[-1] == 999
+    assert benchmark.stretches(tokens, 5000) is tokens
