@@ -13,6 +13,7 @@ import typer
 from secateur import __version__
 from secateur.errors import ConfigurationError, SecateurError
 from secateur.verbs.demo import demo
+from secateur.verbs.design import design
 from secateur.verbs.export import export
 from secateur.verbs.front import front
 from secateur.verbs.measure import measure
@@ -23,7 +24,7 @@ from secateur.verbs.show import front_table, shown_export, shown_run
 
 app = typer.Typer(
     name="secateur",
-    help="Find the sub-networks of a Transformer that trade quality against cost best, and take them home as checkpoints.",
+    help="Find the Transformer architectures that trade quality against cost best, and take them home as checkpoints.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,6 +62,7 @@ def _print(found: Any) -> None:
 
 _command(demo, shown_run)
 _command(prune, shown_run)
+_command(design, shown_run)
 _command(resume, shown_run)
 _command(front, front_table)
 _command(export, shown_export)

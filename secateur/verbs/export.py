@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from secateur.errors import ConfigurationError
+from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
 from secateur.verbs.run import Run
 from secateur.verbs.run_folder import parse_under
+from secateur.verbs.starting import open_run
 
 
 def export(
@@ -34,6 +35,10 @@ def export(
     """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so."""
     if (key is None) == (not under):
         raise ConfigurationError("say which sub-network to export: either --under body_parameters=50% or --key …")
-    opened = Run(run)
+    opened = open_run(run)
+    if not isinstance(opened, Run):
+        raise StudyError(
+            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --pick KEY --text … --to {to}"
+        )
     member = opened.member(key) if key is not None else opened.front.best(under=parse_under(under))
     return member.save(to, polished=polished, onnx=onnx, int8=int8)

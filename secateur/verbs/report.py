@@ -13,6 +13,7 @@ from secateur.report import ReportData, write_report
 from secateur.study import Journal, Trial
 from secateur.verbs.run import ORDER, SUPERNET, Run, RunMember, now, scores_on_test
 from secateur.verbs.run_folder import REPORT
+from secateur.verbs.starting import open_run
 
 
 def report(
@@ -21,7 +22,13 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> Path:
     """Write a run's report anew: one HTML file that works offline."""
-    path = write(Run(run))
+    opened = open_run(run)
+    if isinstance(opened, Run):
+        path = write(opened)
+    else:
+        from secateur.verbs.design_report import write as write_design
+
+        path = write_design(opened)
     if open_:
         import webbrowser
 

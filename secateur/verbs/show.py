@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from secateur.report.data import kind
 from secateur.report.numbers import show
 from secateur.verbs.run import Run, RunMember, scores_on_test
-from secateur.verbs.run_folder import REPORT
+from secateur.verbs.run_folder import REPORT, RunFolder
 
 if TYPE_CHECKING:
     from secateur.export import Exported
+    from secateur.verbs.design_run import DesignMember
 
 
 def _console() -> Any:
@@ -19,22 +21,54 @@ def _console() -> Any:
     return Console(highlight=False)
 
 
-def shown_run(run: Run) -> None:
+def shown_run(run: RunFolder) -> None:
     """The front of a finished run, and where to go on."""
     front_table(list(run.front))
     console = _console()
     console.print(f"\nReport: {run.folder / REPORT}", soft_wrap=True)
-    console.print(f"Export: secateur export {run.folder} --under body_parameters=50% --to pruned", soft_wrap=True)
+    if isinstance(run, Run):
+        console.print(f"Export: secateur export {run.folder} --under body_parameters=50% --to pruned", soft_wrap=True)
+    else:
+        console.print(f"Train:  secateur train {run.folder} --pick KEY --text my-text --to my-model", soft_wrap=True)
 
 
-def front_table(members: Sequence[RunMember]) -> None:
+def front_table(members: Sequence[Any]) -> None:
+    """A table of what a run found."""
+    if not members:
+        _console().print("The front is empty: the search has not got so far yet.")
+    elif isinstance(members[0], RunMember):
+        _pruned_table(members)
+    else:
+        _designed_table(members)
+
+
+def _designed_table(members: Sequence[DesignMember]) -> None:
+    """A table of decoders: what stands for quality, costs, and how well latency was predicted."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    run = members[0].run
+    assert run is not None
+    names = list(dict.fromkeys([*(o.name for o in run.objectives), "parameters"]))
+    many = f"{len(members)} architectures on the front of {run.folder}" if len(members) > 1 else f"The best of {run.folder}"
+    table = Table(title=many, title_justify="left", box=SIMPLE)
+    table.add_column("key", no_wrap=True)
+    table.add_column("layers × width", no_wrap=True)
+    for name in (*(name.replace("_", " ") for name in names), "predicted"):
+        table.add_column(name, justify="right")
+    for member in members:
+        predicted = member.details.get("predicted_latency")
+        shape = f"{len(member.architecture['heads'])} × {member.architecture['width']}"  # type: ignore[arg-type]
+        cells = [show(member.values[name], kind(name)) if name in member.values else "" for name in names]
+        table.add_row(member.key[:8], shape, *cells, show(float(predicted), "seconds") if predicted is not None else "")
+    _console().print(table)
+
+
+def _pruned_table(members: Sequence[RunMember]) -> None:
     """A table of sub-networks: scores on validation and test data, polished ones beside, and costs."""
     from rich.box import SIMPLE
     from rich.table import Table
 
-    if not members:
-        _console().print("The front is empty: the search has not got so far yet.")
-        return
     run = members[0].run
     assert run is not None
     # polished networks are shown even where their shared weights are not on the front

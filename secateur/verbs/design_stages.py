@@ -1,0 +1,318 @@
+"""The stages of a design run, in order: fit (the latency model), search, measure, baselines, report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from secateur.architecture import Architecture
+from secateur.baselines.layer_scaling import base_of
+from secateur.catalogue import find
+from secateur.devices import check_steady, describe_device, resolve_device
+from secateur.errors import BoundError, MissingExtraError, StudyError
+from secateur.estimators.base import Estimator
+from secateur.estimators.decoder_cost import DecoderCost
+from secateur.estimators.latency import LatencyEstimator
+from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.memory import MemoryEstimator
+from secateur.estimators.memory_model import PredictedMemory
+from secateur.export.quiet import quiet
+from secateur.models import Builder
+from secateur.objectives import Objective
+from secateur.study import Journal, RunLog, Study
+from secateur.verbs.design_proxies import proxy_estimators
+from secateur.verbs.design_run import MEASURED, DesignMember, DesignRun
+from secateur.verbs.progress import Progress
+from secateur.verbs.run_folder import LOG
+
+#: The layers of the baselines that the front is compared with.
+BASELINE_LAYERS = range(1, 17)
+
+
+class DesignStages:
+    """One run on its way. `go` does what is left to do."""
+
+    def __init__(self, run: DesignRun, progress: Progress) -> None:
+        self.run = run
+        self.c = run.configuration
+        self.store = run.store
+        self.progress = progress
+        self.journal = Journal(run.store)
+        self.log = RunLog(run.folder / LOG)
+        self.device = resolve_device(self.c.device)
+        self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
+        self.network: dict[str, Any] = {
+            "vocabulary": self.c.vocabulary,
+            "positions": self.c.positions,
+            "memory": self.c.memory,
+        }
+        self.cost = DecoderCost(**self.network, **self.sizes)
+        self.build = Builder(**self.network)
+        #: Names of all that is optimised or bounded.
+        self.wanted = [o.name for o in (*run.objectives, *run.bounds)]
+
+    def go(self) -> None:
+        """Every stage that is not done yet."""
+        self._check_bounds()
+        self._check_space()
+        wanted = ["fit"] * self._modelled + ["search"] + ["measure"] * (self.c.measure == "front")
+        wanted += ["baselines"] * bool(self.c.baselines) + ["report"]
+        left = [stage for stage in wanted if not self.journal.done(stage)]
+        if set(left) - {"report"} and self._timed:
+            self._check_steady()
+        for stage in left:
+            self.log.write("stage", stage=stage)
+            with self.journal.stage(stage), quiet():
+                getattr(self, stage)()
+        self.log.write("finished")
+
+    @property
+    def _timed(self) -> bool:
+        return "latency" in self.wanted
+
+    @property
+    def _modelled(self) -> bool:
+        return self._timed and self.c.measure == "front"
+
+    # The stages
+
+    def fit(self) -> None:
+        """Measure some networks of the space, and fit what a layer costs."""
+        with self.progress.bar("fitting the latency model") as advance:
+            model = LatencyModel.fit(
+                self.build,
+                self.run.space,
+                device=str(self.device),
+                threads=self.c.threads,
+                runtime=self.c.runtime,
+                max_seconds=self.c.fit_seconds,
+                seed=self.c.seed,
+                progress=advance,
+                **self.sizes,
+            )
+        self.store.set_meta("latency_model", model.to_dict())
+        self.progress.say(str(model.report))
+
+    def search(self) -> None:
+        """Search the space: free bounds first, then proxies and costs, cheapest first."""
+        options: dict[str, Any] = {"seed": self.c.seed}
+        if self.c.searcher == "evolution":
+            options |= {"hull": bool(self.c.hull), "feasible": self._feasible}
+        searcher = find("searcher", self.c.searcher)(self.run.space, self.run.objectives, **options)
+        with self.progress.bar(f"searching ({self.c.searcher})") as advance:
+            ended = sum(t.id is not None and t.status != "running" for t in self.store.trials())
+
+            def on_trial(_: Any) -> None:
+                nonlocal ended
+                ended += 1
+                advance(ended, self.c.trials)
+
+            study = Study(
+                self.store,
+                searcher,
+                self._estimators(),
+                self.run.objectives,
+                {},
+                bounds=self.run.bounds,
+                log=self.log,
+                on_trial=on_trial,
+            )
+            study.run(self.c.trials)
+        if study.exhausted:
+            self._note(f"The searcher found nothing new after {ended} of {self.c.trials} trials and stopped.")
+        if not self.run.searched.members:
+            raise BoundError(self._nothing_found())
+
+    def measure(self) -> None:
+        """Measure the front for real: latencies were predicted so far."""
+        done = {t.architecture.key for t in self.run.trials if t.origin == MEASURED}
+        chosen = self._to_measure()
+        estimators = self._measuring()
+        with self.progress.bar("measuring the front") as advance:
+            for index, member in enumerate(chosen):
+                if member.key not in done:
+                    self._measure_one(member, estimators)
+                advance(index + 1, len(chosen))
+        if not any(t.origin == MEASURED and t.status == "complete" for t in self.run.trials):
+            reasons = {str(t.reason) for t in self.run.trials if t.origin == MEASURED}
+            raise BoundError(f"nothing of the front keeps its bounds when it is measured: {'; '.join(sorted(reasons)[:3])}.")
+
+    def _measure_one(self, member: DesignMember, estimators: Sequence[Estimator]) -> None:
+        values, details = dict(member.values), dict(member.details)
+        if "latency" in values:
+            details["predicted_latency"] = values["latency"]
+        status, reason = "complete", None
+        for estimator in estimators:
+            found = estimator.evaluate([member.architecture])[0]
+            if found.failure is not None:
+                status, reason = "failed", found.failure
+                break
+            values |= found.values
+            details |= found.details
+        if status == "complete":
+            broken = (o.violated(values, {}) for o in (*self.run.objectives, *self.run.bounds))
+            reason = next((b for b in broken if b is not None), None)
+            status = "complete" if reason is None else "infeasible"
+        self.store.add(member.architecture, status, values, MEASURED, details, reason=reason)
+
+    def baselines(self) -> None:
+        """Measure a published decoder with 1 to 16 of its layers: what one would take without a search.
+
+        Its embedding is the smallest of the space, so that what is compared is the decoder alone.
+        """
+        rows = self.run.baselines
+        estimators = [self.cost, *self._measuring(("latency", "memory"))]
+        known = {row["key"] for row in rows}
+        with self.progress.bar("measuring baselines") as advance:
+            for done, (name, family, layers, architecture) in enumerate(self._layer_scaled()):
+                if architecture.key not in known:
+                    values: dict[str, float] = {}
+                    for estimator in estimators:
+                        values |= estimator.evaluate([architecture])[0].values
+                    row = {"name": name, "family": family, "layers": layers, "values": values}
+                    rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})
+                    self.store.set_meta("baselines", rows)
+                advance(done + 1, len(BASELINE_LAYERS))
+
+    def report(self) -> None:
+        """The page that shows it all."""
+        self.store.set_meta("device", describe_device(self.device))
+        busy = sum(bool(t.details.get("latency_loaded")) for t in self.run.trials)
+        if busy:
+            self._note(f"The machine was busy with other work while {busy} architectures' latencies were measured.")
+        from secateur.verbs.design_report import write
+
+        try:
+            write(self.run)
+        except MissingExtraError as error:
+            self._note(f"No report was written: {error} Then: secateur report {self.run.folder}")
+
+    # Helpers
+
+    @property
+    def _identity(self) -> str:
+        """What the builder builds from, for the fingerprints of what is measured."""
+        return f"decoder {sorted(self.network.items())}"
+
+    def _estimators(self) -> list[Estimator]:
+        """What scores candidates during the search."""
+        found: list[Estimator] = [self.cost, *proxy_estimators(self.wanted, self.network, self.sizes, self.c.seed)]
+        if self.c.measure == "all":
+            return [*found, *self._measuring()]
+        if self._modelled:
+            stored = self.run.latency_model
+            assert stored is not None  # the stage before this one
+            model = LatencyModel.from_dict(stored)
+            model.check(device=str(self.device), threads=self.c.threads, runtime=self.c.runtime, **self.sizes)
+            found.append(PredictedLatency(model, identity=self._identity))
+        if "memory" in self.wanted:
+            found.append(PredictedMemory(self.build.meta, **self.sizes, identity=self._identity))
+        return found
+
+    def _measuring(self, wanted: Iterable[str] | None = None) -> list[Estimator]:
+        """What measures latency and memory for real, of those wanted."""
+        names = set(self.wanted if wanted is None else wanted)
+        builder = Builder(**self.network, device=str(self.device))
+        found: list[Estimator] = []
+        if "memory" in names:
+            build: Callable[[Architecture], Any] = builder if self.device.type == "cuda" else builder.meta
+            found.append(MemoryEstimator(build, device=str(self.device), **self._kind, identity=self._identity))
+        if "latency" in names:
+            found.append(
+                LatencyEstimator(
+                    builder,
+                    device=str(self.device),
+                    threads=self.c.threads,
+                    runtime=self.c.runtime,
+                    max_seconds=self.c.seconds,
+                    identity=self._identity,
+                    **self._kind,
+                )
+            )
+        return found
+
+    @property
+    def _kind(self) -> dict[str, Any]:
+        return {**self.sizes, "kind": "language_modelling"}
+
+    def _feasible(self, architecture: Architecture) -> bool:
+        """Whether the counted costs keep their bounds: asked before anything is built."""
+        counted = self.cost.count(architecture)
+        return all(o.violated(counted, {}) is None for o in (*self.run.objectives, *self.run.bounds))
+
+    def _layer_scaled(self) -> list[tuple[str, str, int, Architecture]]:
+        allowed = self.run.space.allowed
+        base = base_of(self.c.backbone, embedding=allowed.embedding[0], factor=allowed.factor[-1])
+        return [(base.title(n), base.name, n, base.with_layers(n)) for n in BASELINE_LAYERS]
+
+    def _to_measure(self) -> list[DesignMember]:
+        """At most `most_measured` of the front: at the proxy of each baseline, and then evenly between least and most, the
+        cheapest in each cost that is at least as good."""
+        front = list(self.run.searched)
+        most = int(self.c.most_measured)
+        if len(front) <= most:
+            return front
+        proxy, *costs = self.run.objectives
+        values = sorted(m.values[proxy.name] for m in front)
+        levels = [self.cost.count(a)[proxy.name] for *_, a in self._layer_scaled()] if proxy.name in self.cost.yields else []
+        levels = [level for level in levels if values[0] <= level <= values[-1]]
+        levels += [values[round(i * (len(values) - 1) / max(most - 1, 1))] for i in range(most)]
+        chosen: dict[str, DesignMember] = {}
+        for level in levels:
+            good = [m for m in front if m.values[proxy.name] >= level]
+            for cost in costs:
+                best = min(good, key=lambda m: cost.sign * m.values[cost.name])
+                if len(chosen) < most:
+                    chosen.setdefault(best.key, best)
+        return list(chosen.values())
+
+    def _check_space(self) -> None:
+        """Refuse a space in which nothing is to be chosen."""
+        if self.run.space.size() < 2:
+            raise StudyError("the space has one architecture only: there is nothing to search. Widen a range.")
+
+    def _check_bounds(self) -> None:
+        """Refuse, before anything is measured, bounds on counts that no architecture of the space can meet."""
+        space = self.run.space
+        least, most = self.cost.count(space.smallest()), self.cost.count(space.largest())
+        for o in (*self.run.objectives, *self.run.bounds):
+            for extreme, bound, beyond, which in ((least, o.upper, 1, "smallest"), (most, o.lower, -1, "largest")):
+                if bound is None or o.name not in extreme or beyond * (extreme[o.name] - bound.value) <= 0:
+                    continue
+                raise BoundError(
+                    f"nothing in this space meets `{o}`: its {which} network has {o.name} {extreme[o.name]:,.0f}. "
+                    "Loosen the bound, or widen the ranges."
+                )
+
+    def _check_steady(self) -> None:
+        steady = check_steady(device=self.device, threads=self.c.threads, allow=bool(self.c.unsteady))
+        self.log.write("steadiness", spread=steady.spread)
+        if steady.spread > 0.1:
+            self._note(f"This device was not steady: {steady}.")
+
+    def _nothing_found(self) -> str:
+        """Which bound nothing met, and how near the search came."""
+        for o in (*self.run.objectives, *self.run.bounds):
+            broken = [t.values[o.name] for t in self.run.trials if o.name in t.values and o.violated(t.values, {})]
+            if broken:
+                near = min(broken) if _beyond(o, broken) else max(broken)
+                return (
+                    f"none of {self.c.trials} trials met `{o}`. The nearest had {o.name} {near:g}. "
+                    "Loosen the bound in a new run, allow more trials, or change the ranges."
+                )
+        last = next((t.reason for t in reversed(self.run.trials) if t.reason), "no reason was given")
+        return f"none of {self.c.trials} trials could be evaluated: {last}."
+
+    def _note(self, text: str) -> None:
+        """Something the report and the user should be told."""
+        notes = list(self.store.get_meta("notes", []))
+        if text not in notes:
+            self.store.set_meta("notes", [*notes, text])
+            self.progress.say(text)
+
+
+def _beyond(objective: Objective, values: Sequence[float]) -> bool:
+    """Whether the values lie above the upper bound."""
+    upper = objective.upper.value if objective.upper is not None else math.inf
+    return min(values) > upper

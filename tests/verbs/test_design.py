@@ -1,0 +1,224 @@
+"""`secateur design`, from the command to the report, on a tiny space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import secateur.verbs.design_stages as stages
+from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.spaces import decoder_counts
+from secateur.study.assessment import Assessor
+from secateur.verbs.design import design
+from secateur.verbs.design_run import MEASURED, DesignRun
+from secateur.verbs.export import export
+from secateur.verbs.front import front
+from secateur.verbs.report import report
+from secateur.verbs.resume import resume
+from secateur.verbs.starting import open_run
+
+TINY: dict[str, Any] = {
+    "layers": "1..3",
+    "width": "16..48:16",
+    "inner": "32..128:16",
+    "heads": "2,4",
+    "embedding": "8,16",
+    "vocabulary": 60,
+    "positions": 16,
+    "length": 8,
+    "trials": 60,
+    "seconds": 0.05,
+    "fit_seconds": 3.0,
+    "most_measured": 6,
+    "unsteady": True,
+    "baselines": False,
+    "progress": False,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("design") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "BASELINE_LAYERS", range(1, 3))
+        design(to=folder, **{**TINY, "baselines": True})
+    return folder
+
+
+def test_a_run_ends_with_a_measured_front(finished: Path) -> None:
+    run = open_run(finished)
+    assert isinstance(run, DesignRun)
+    members = list(run.front)
+    assert 1 <= len(members) <= 6
+    assert all(m.measured and m.trial.origin == MEASURED for m in members)
+    for m in members:
+        assert m.values["decoder_parameters"] == decoder_counts.decoder_parameters(m.architecture)
+        assert m.values["parameters"] == sum(p.numel() for p in m.build().parameters())
+        assert m.values["latency"] > 0
+        assert m.details["predicted_latency"] > 0
+        assert m.details["predicted_latency"] != m.values["latency"]
+    asked = [t for t in run.trials if t.id is not None]
+    assert len(asked) == 60
+    assert len({t.architecture.key for t in asked}) == 60
+    assert front(finished) == members
+    best = run.front.best(under={"latency": max(m.values["latency"] for m in members)})
+    assert best.values["decoder_parameters"] == max(m.values["decoder_parameters"] for m in members)
+
+
+def test_the_baselines_are_measured_with_the_smallest_embedding_of_the_space(finished: Path) -> None:
+    rows = open_run(finished).baselines
+    assert [(row["name"], row["layers"]) for row in rows] == [("GPT-2 small, 1 layer", 1), ("GPT-2 small, 2 layers", 2)]
+    assert {row["choices"]["embedding"] for row in rows} == {8}
+    assert all(row["values"]["latency"] > 0 and row["values"]["memory"] > 4 * row["values"]["parameters"] for row in rows)
+
+
+def test_the_report_names_the_front_and_the_baselines(finished: Path) -> None:
+    run = open_run(finished)
+    text = (finished / "report.html").read_text(encoding="utf-8")
+    assert all(m.key in text for m in run.front)
+    assert "GPT-2 small, 2 layers" in text
+    before = (finished / "report.html").stat().st_mtime_ns
+    assert report(finished) == finished / "report.html"
+    assert (finished / "report.html").stat().st_mtime_ns > before
+
+
+def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
+    before = [(t.number, dict(t.values)) for t in open_run(finished).trials]
+    resume(finished, progress=False)
+    assert [(t.number, dict(t.values)) for t in open_run(finished).trials] == before
+
+
+def test_an_architecture_without_weights_is_not_exported(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no weights yet"):
+        export(finished, to=tmp_path / "out", key=next(iter(open_run(finished).front)).key)
+
+
+@pytest.mark.parametrize("stage", ["search", "measure"])
+def test_a_stopped_run_goes_on_as_if_it_had_not_been(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    """The latency model is kept, so the search asks for the same architectures."""
+    method = {"search": "assess", "measure": "_measure_one"}[stage]
+    where: Any = Assessor if stage == "search" else stages.DesignStages
+    original: Callable[..., Any] = getattr(where, method)
+    calls = 0
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return original(*args, **options)
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr(where, method, interrupted)
+    with pytest.raises(Stopped, match="secateur resume"):
+        design(to=folder, **TINY)
+    monkeypatch.setattr(where, method, original)
+    model = open_run(folder).latency_model
+    resume(folder, progress=False)
+    run = open_run(folder)
+    assert run.latency_model == model
+    assert sum(t.id is not None for t in run.trials) == 60
+    measured = [t.architecture.key for t in run.trials if t.origin == MEASURED]
+    assert len(measured) == len(set(measured)) <= 6
+
+
+def test_everything_is_measured_where_asked(tmp_path: Path) -> None:
+    options = {**TINY, "trials": 5, "measure": "all", "searcher": "random"}
+    run = design(to=tmp_path / "run", **options)
+    assert run.latency_model is None
+    complete = [t for t in run.trials if t.status == "complete"]
+    assert len(complete) == 5
+    assert all(t.details["latency_clock"] for t in complete)
+    assert all(m.measured for m in run.front)
+
+
+@pytest.mark.parametrize("searcher", ["local", "mo-rea", "nsga2", "ehvi"])
+def test_every_searcher_designs(tmp_path: Path, searcher: str) -> None:
+    options = {**TINY, "trials": 6, "searcher": searcher, "objectives": ["decoder_parameters", "macs"]}
+    run = design(to=tmp_path / "run", **options)
+    assert sum(t.status == "complete" and t.id is not None for t in run.trials) == 6
+    assert run.latency_model is None  # nobody asked for latencies
+
+
+def test_another_proxy_and_transformer_xl(tmp_path: Path) -> None:
+    options = {**TINY, "trials": 6, "backbone": "transformer_xl", "objectives": ["synflow", "memory"]}
+    run = design(to=tmp_path / "run", **options)
+    assert all(m.values["synflow"] > 0 for m in run.front)
+
+
+def test_bounds_are_kept_and_checked_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {**TINY, "trials": 30, "objectives": ["decoder_parameters", "memory"], "bounds": ["parameters>=10k<=20k"]}
+    run = design(to=tmp_path / "run", **options)
+    assert all(10_000 <= t.values["parameters"] <= 20_000 for t in run.trials)
+    assert all(t.status == "complete" for t in run.trials)  # the searcher asks for none that break a counted bound
+    options["searcher"] = "random"
+    run = design(to=tmp_path / "second", **options)
+    infeasible = [t for t in run.trials if t.status == "infeasible"]
+    assert infeasible
+    assert all("memory" not in t.values for t in infeasible)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"width": "64..32"}, "empty"),
+        ({"inner": "8..16"}, "twice the `width`"),
+        ({"heads": "5"}, "`heads` must divide"),
+        ({"backbone": "gpt3"}, "gpt2"),
+        ({"searcher": "evolutoin"}, "evolution"),
+        ({"measure": "some"}, "front"),
+        ({"runtime": "tflite"}, "onnx"),
+        ({"objectives": ["latency"]}, "stand for quality"),
+        ({"objectives": ["decoder_parameters"]}, "must be a cost"),
+        ({"objectives": ["decoder_parameters", "latency<=50%"]}, "give a number"),
+        ({"bounds": ["parameters"]}, "bounds nothing"),
+        ({"bounds": ["parameters>=5M<=1M"]}, "contradict"),
+        ({"length": 32}, "at most `positions`"),
+        ({"trials": 0}, "`trials` must be at least 1"),
+        ({"device": "tpu"}, "cuda:N"),
+        ({"preset": "lts"}, "preset"),
+    ],
+)
+def test_faults_are_said_at_once(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        design(to=tmp_path / "run", **{**TINY, **change})
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_faults_are_said_together(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as found:
+        design(to=tmp_path / "run", **{**TINY, "width": "64..32", "trials": 0, "measure": "some"})
+    assert len(found.value.faults) == 3
+
+
+@pytest.mark.parametrize(
+    ("bound", "nearest"), [("parameters<=10", "smallest network has parameters"), ("decoder_parameters>=1G", "largest")]
+)
+def test_a_bound_that_nothing_meets_names_the_nearest(tmp_path: Path, bound: str, nearest: str) -> None:
+    with pytest.raises(BoundError, match=nearest):
+        design(to=tmp_path / "run", **{**TINY, "bounds": [bound]})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cost_that_nothing_meets_names_the_nearest(tmp_path: Path) -> None:
+    options = {**TINY, "trials": 10, "objectives": ["decoder_parameters", "memory<=100"]}
+    with pytest.raises(BoundError, match="none of 10 trials met `memory<=100`"):
+        design(to=tmp_path / "run", **options)
+
+
+def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsteady(*, allow: bool, **_: Any) -> Any:
+        if not allow:
+            raise MeasurementError("this device cannot be measured steadily")
+        return type("Steady", (), {"spread": 0.4, "__str__": lambda self: "40 % apart"})()
+
+    monkeypatch.setattr(stages, "check_steady", unsteady)
+    with pytest.raises(MeasurementError):
+        design(to=tmp_path / "run", **{**TINY, "unsteady": False})
+    run = design(to=tmp_path / "again", **{**TINY, "trials": 5, "measure": "all"})
+    assert any("40 % apart" in note for note in run.store.get_meta("notes"))
