@@ -55,7 +55,7 @@ def macs(probe: Probe) -> float:
 
 
 def decoder_macs(probe: Probe) -> float:
-    """Multiply-accumulates of the body in one forward pass over the batch: no embeddings, no projections of these, no softmax."""
+    """Multiply-accumulates of the body in one forward pass over the batch, without embeddings and softmax."""
     inside = decoder_modules(probe.network)
     total = 0
     with torch.no_grad(), FlopCount() as count:
