@@ -268,8 +268,10 @@ def notes(table: TrainedTable, rows: Sequence[Trained], setup: Setup, judged: Se
             f"Kendall {ceiling.kendall or 0:.3f} between the seeds."
         )
     for proxy in judged:
-        for why, count in proxy.failures.items():
-            said.append(f"{proxy.name}: no score for {count} of {len(rows)} networks: {why}")
+        if proxy.failures:
+            failed = sum(proxy.failures.values())
+            more = f" (and {len(proxy.failures) - 1} other reasons: see {SUMMARY})" if len(proxy.failures) > 1 else ""
+            said.append(f"{proxy.name}: no score for {failed} of {len(rows)} networks: {next(iter(proxy.failures))}{more}")
     return said
 
 

@@ -159,7 +159,8 @@ def test_a_failing_proxy_is_reported_not_ranked(table, tmp_path, monkeypatch):
     assert found["grasp"].networks == 4
     assert found["grasp"].failures == {"`grasp` is nan:": 1, "RuntimeError: too large": 1}
     assert found.table[0]["failed"] == 2
-    assert "grasp: no score for 1 of 6 networks: RuntimeError: too large" in str(found)
+    assert "grasp: no score for 2 of 6 networks: `grasp` is nan: (and 1 other reasons: see proxies.csv)" in str(found)
+    assert found.table[0]["reason"] == "1 × `grasp` is nan:; 1 × RuntimeError: too large"
     known = ScoreFile(tmp_path / "scores.csv")
     assert sum(s.score is None for s in known._known.values()) == 2
 

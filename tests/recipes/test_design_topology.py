@@ -1,0 +1,84 @@
+"""The topology experiment: shapes that meet their budgets, and the analysis of what was trained and measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secateur.architecture import Architecture
+from secateur.spaces.decoder_counts import decoder_parameters
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def topology() -> Any:
+    spec = importlib.util.spec_from_file_location("topology", ROOT / "recipes/design/topology.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["topology"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_shapes_to_train_meet_their_budgets(topology: Any) -> None:
+    rows = list(topology.to_train())
+    assert {row["source"] for row in rows} == {"topology"}
+    for budget in topology.SMALL:
+        mine = [row for row in rows if row["budget"] == budget]
+        assert len(mine) >= 5
+        depths = [row["layers"] for row in mine]
+        assert depths == sorted(set(depths), reverse=True)
+        assert depths[0] >= 15 * depths[-1]
+        for row in mine:
+            found = Architecture.from_json(row["architecture"])
+            assert found["inner"] == (2 * row["width"],) * row["layers"]
+            assert found["heads"] == (8,) * row["layers"]
+            assert row["decoder_parameters"] == decoder_parameters(found)
+            assert abs(row["decoder_parameters"] / budget - 1) <= topology.SMALL_TOLERANCE
+            assert row["deviation"] == pytest.approx(row["decoder_parameters"] / budget - 1, abs=1e-4)
+
+
+def test_large_shapes_span_the_papers(topology: Any) -> None:
+    for budget in topology.LARGE:
+        found = topology.shapes(budget, topology.LARGE_TOLERANCE)
+        assert len(found) == 6
+        assert found[0].layers >= 20 * found[-1].layers
+        assert all(abs(shape.deviation) <= 0.01 for shape in found)
+    widest = topology.shapes(25_000_000, 0.01)[-1]
+    assert (widest.layers, widest.width) == (2, 1248)
+
+
+def test_the_analysis(topology: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    lines = [{**row, "perplexity": 100.0 + i} for i, row in enumerate(topology.to_train())]
+    lines.append({**lines[0], "source": "random", "perplexity": 5.0})
+    table = tmp_path / "trained.jsonl"
+    table.write_text("\n".join(map(json.dumps, lines)))
+    measured = [
+        {"budget": 5_000_000, "width": w, "layers": n, "deviation": 0.001, "latency": t, "memory": m}
+        for w, n, t, m in ((112, 49, 0.3, 60e6), (560, 2, 0.1, 240e6))
+    ]
+    monkeypatch.setattr(topology, "MEASURED", tmp_path / "topology.csv")
+    topology.write(iter(measured), tmp_path / "topology.csv")
+    monkeypatch.setattr(topology, "measured", lambda path=tmp_path / "topology.csv", real=topology.measured: real(path))
+    text = topology.everything(table)
+    # The first budget has five networks of 100 … 104: the median is 102.
+    assert "| largest deviation of perplexity from the median | < 12.8 % | 2.0% (67,000)" in text
+    assert "| latency, highest over lowest | 2.8 × | 3.0 × (5,000,000) |" in text
+    assert "| memory, highest over lowest | 5.5 × | 4.0 × (5,000,000) |" in text
+    assert "| 5,000,000 (+0.1%) | 560 × 2 | 100 ms | 240 MB |" in text
+    assert "| 66,752 (-0.4% of 67,000) | 16 × 30 | 100.00 | -2.0% |" in text
+    assert "| 5.00 |" not in text
+
+
+def test_measuring_small(topology: Any) -> None:
+    row = next(topology.measure((67_000,), vocabulary=50, seconds=0.05, most=2))
+    assert (row["width"], row["layers"]) == (64, 2)
+    assert row["latency"] > 0
+    assert row["memory"] > 4 * 67_000
