@@ -33,9 +33,9 @@ from secateur.training.settings import TrainingSettings
 
 #: The scaled-down space.
 SPACE: dict[str, Any] = {
-    "layers": "1..6",
-    "width": "32..128:16",
-    "inner": "64..512:32",
+    "layers": "1..5",
+    "width": "16..80:16",
+    "inner": "32..320:32",
     "heads": (2, 4, 8),
     "embedding": (0, 16, 32, 64),
     "factor": (1, 2, 4),
@@ -49,17 +49,17 @@ class Protocol:
     """How every network of a table is trained. One folder holds rows of one protocol only."""
 
     backbone: str = "gpt2"
-    vocabulary: int = 2000
-    cutoffs: tuple[int, ...] = (600, 1200)  # all bytes and the first merges are the first cluster
+    vocabulary: int = 1000
+    cutoffs: tuple[int, ...] = (350, 650)  # all bytes and the first merges are the first cluster
     length: int = 64
     memory: int = 64  # transformer_xl only
     batch: int = 8
-    steps: int = 800
+    steps: int = 600
     learning_rate: float = 3e-3
     warmup: float = 0.05
     weight_decay: float = 0.1
     initial: float = 0.02  # deviation of the initial weights
-    curve_tokens: int = 8_192  # of the validation text, for the points of the curve
+    curve_tokens: int = 4_096  # of the validation text, for the points of the curve
     final_tokens: int = 65_536  # of the validation and of the test text, for the final perplexities
 
     def training(self, seed: int) -> TrainingSettings:

@@ -1,0 +1,185 @@
+"""Text, tokenizers and windows for training from scratch."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secateur.errors import ConfigurationError, DataError
+from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
+from secateur.tasks.text import encode, load_text, token_ids
+from secateur.tasks.tokenizers import END, check_fits, load_tokenizer, train_tokenizer
+
+LINES = "".join(f"line {i}: the cat sat on the mat\n" for i in range(200))
+
+
+class TestLoadText:
+    def test_a_folder_of_splits(self, tmp_path: Path) -> None:
+        for name, said in (("train", "one"), ("valid", "two"), ("test", "drei ü")):
+            (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(said.encode()))
+        found = load_text(tmp_path)
+        assert (found.train, found.validation, found.test) == ("one", "two", "drei ü")
+        (tmp_path / "test.txt.gz").unlink()
+        assert load_text(tmp_path).test is None
+
+    @pytest.mark.parametrize("name", ["book.txt", "notes.md", "book"])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_one_file_is_cut_at_its_lines(self, tmp_path: Path, name: str, encoding: str) -> None:
+        (tmp_path / name).write_bytes(LINES.encode(encoding))
+        found = load_text(tmp_path / name, validation_share=0.2, test_share=0.1)
+        assert found.test is not None
+        assert found.train + found.validation + found.test == LINES
+        assert all(part.startswith("line ") and part.endswith("mat\n") for part in (found.train, found.validation, found.test))
+        assert abs(len(found.validation) / len(LINES) - 0.2) < 0.02
+
+    def test_a_file_without_lines_is_cut_between_words(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("word " * 100)
+        found = load_text(tmp_path / "a.txt")
+        assert found.train.endswith("word ")
+        (tmp_path / "b.txt").write_text("x" * 1000)
+        assert [len(part or "") for part in (load_text(tmp_path / "b.txt").train, load_text(tmp_path / "b.txt").test)] == [
+            900,
+            50,
+        ]
+
+    def test_a_training_file_gives_what_is_missing(self, tmp_path: Path) -> None:
+        (tmp_path / "train.txt").write_text(LINES)
+        alone = load_text(tmp_path)
+        assert alone.train + alone.validation + (alone.test or "") == LINES
+        (tmp_path / "test.txt").write_text("the test")
+        beside = load_text(tmp_path)
+        assert beside.test == "the test"
+        assert beside.train + beside.validation == LINES
+
+    def test_what_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="does not exist"):
+            load_text(tmp_path / "nowhere.txt")
+        file = tmp_path / "a.txt"
+        for data, said in (
+            (b"", "is empty"),
+            (b" \n\n ", "is empty"),
+            ("Ünder".encode("latin1"), r"in no known encoding.*invalid.*at byte 0"),
+            ("plain".encode("utf-16-le"), "in no known encoding.*zero bytes"),
+            (b"\xff\xfea", "in no known encoding"),
+            (b"ab", "too few to split"),
+        ):
+            file.write_bytes(data)
+            with pytest.raises(DataError, match=said):
+                load_text(file)
+        (tmp_path / "b.txt.gz").write_bytes(b"no zip")
+        with pytest.raises(DataError, match=r"is not a valid \.gz file"):
+            load_text(tmp_path / "b.txt.gz")
+        with pytest.raises(ConfigurationError, match="leave nothing to train on"):
+            load_text(file, validation_share=0.6, test_share=0.5)
+        with pytest.raises(ConfigurationError, match="between 0 and 1, got 0"):
+            load_text(file, validation_share=0)
+        (tmp_path / "tables").mkdir()
+        (tmp_path / "tables" / "train.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(DataError, match="is a table"):
+            load_text(tmp_path / "tables")
+
+
+class TestTokenizers:
+    def test_trained_on_a_text(self, tmp_path: Path) -> None:
+        made = train_tokenizer(LINES, 280)
+        assert len(made) == 280
+        assert made.convert_tokens_to_ids(END) == 0 == made.eos_token_id
+        ids = token_ids(LINES + "ünknown 字", made)
+        assert ids.dtype == np.int32
+        assert made.decode(ids) == LINES + "ünknown 字"
+        made.save_pretrained(tmp_path)
+        assert load_tokenizer(tmp_path).get_vocab() == made.get_vocab() == train_tokenizer([LINES], 280).get_vocab()
+
+    def test_a_small_text_gives_fewer_tokens(self) -> None:
+        assert 257 < len(train_tokenizer("abc abc", 2000)) < 265
+        with pytest.raises(ConfigurationError, match="at least 257"):
+            train_tokenizer(LINES, 256)
+
+    @pytest.mark.parametrize("zipped", [False, True])
+    def test_vocabulary_and_merges(self, tmp_path: Path, zipped: bool) -> None:
+        made = train_tokenizer(LINES, 280)
+        model = json.loads(made.backend_tokenizer.to_str())["model"]
+        merges = "#version: 0.2\n" + "".join(" ".join(pair) + "\n" for pair in model["merges"])
+        for name, said in (("vocab.json", json.dumps(model["vocab"])), ("merges.txt", merges)):
+            path = tmp_path / (name + ".gz" * zipped)
+            path.write_bytes(gzip.compress(said.encode()) if zipped else said.encode())
+        found = load_tokenizer(tmp_path)
+        assert found(LINES)["input_ids"] == made(LINES)["input_ids"]
+        assert found.eos_token == END
+        merged = tmp_path / ("merges.txt" + ".gz" * zipped)
+        merged.write_bytes(gzip.compress(b"no such\n") if zipped else b"no such\n")
+        with pytest.raises(DataError, match="is damaged"):
+            load_tokenizer(tmp_path)
+
+    def test_what_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="there is no tokenizer"):
+            load_tokenizer(tmp_path / "nowhere")
+        with pytest.raises(DataError, match="holds no tokenizer"):
+            load_tokenizer(tmp_path)
+        (tmp_path / "tokenizer.json").write_text("{")
+        with pytest.raises(DataError, match="cannot be loaded"):
+            load_tokenizer(tmp_path)
+        check_fits(train_tokenizer(LINES, 280), 280)
+        with pytest.raises(ConfigurationError, match="has 280 tokens, and `vocabulary` is 279"):
+            check_fits(train_tokenizer(LINES, 280), 279)
+
+
+def test_a_split_shorter_than_a_block(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(LINES)
+    words = train_tokenizer(LINES, 280)
+    text = load_text(tmp_path / "a.txt")
+    assert len(encode(text, words, length=8).train) > 1000
+    with pytest.raises(DataError, match=r"the validation text of .* fewer than one block of 500"):
+        encode(text, words, length=500)
+
+
+sizes = st.tuples(st.integers(2, 200), st.integers(2, 12), st.integers(1, 6))
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes)
+def test_every_token_is_told_once(size: tuple[int, int, int]) -> None:
+    count, length, rows = size
+    tokens = np.arange(count, dtype=np.int32)
+    for in_order in (False, True):
+        batches = list(scored(tokens, length, rows, in_order=in_order))
+        told = np.concatenate([labels[:, 1:].ravel() for _, labels in batches])
+        assert sorted(told[told != IGNORED].tolist()) == list(range(1, count))
+        assert all(ids.shape == labels.shape and ids.shape[0] <= rows for ids, labels in batches)
+        if in_order:  # rows go on where they were; those that end first are the last ones
+            for (_, before), (after, _) in itertools.pairwise(batches):
+                assert (before[: len(after), -1] == after[:, 0]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes)
+def test_windows_and_streams(size: tuple[int, int, int]) -> None:
+    count, length, rows = size
+    tokens = np.arange(count, dtype=np.int32)
+    if count < length:
+        with pytest.raises(DataError, match="too few for 1 rows"):
+            Windows(tokens, length)
+        return
+    windows = Windows(tokens, length)
+    assert all(len(windows[i]) == length for i in range(len(windows)))
+    assert [w[0] for w in map(windows.__getitem__, range(len(windows)))] == list(range(0, count - length + 1, length - 1))
+    if (count - 1) // rows < length - 1:
+        with pytest.raises(DataError, match=f"too few for {rows} rows"):
+            Streams(tokens, length, rows)
+        return
+    streams = Streams(tokens, length, rows)
+    for index in range(rows, len(streams)):
+        assert streams[index][0] == streams[index - rows][-1]
+    assert collate([streams[0]])["input_ids"].shape == (1, length)
+
+
+def test_a_window_of_one_token_tells_nothing() -> None:
+    with pytest.raises(DataError, match="at least 2 tokens"):
+        Windows(np.arange(9, dtype=np.int32), 1)

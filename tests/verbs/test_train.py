@@ -1,0 +1,151 @@
+"""`secateur train`: from a text to a folder that loads; it goes on exactly, and refuses what is not the same training."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from secateur.errors import ConfigurationError, DataError, Stopped, StudyError
+from secateur.export import load
+from secateur.spaces.decoder import architecture
+from secateur.tasks.text import load_text, token_ids
+from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
+from secateur.training import text_trainer
+from secateur.training.text_trainer import evaluate_text
+from secateur.verbs import starting
+from secateur.verbs.train import Trained, train, train_architecture
+
+SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
+XL = architecture("transformer_xl", 16, [2], [32])
+OPTIONS: dict[str, Any] = {
+    "vocabulary": 270,
+    "positions": 16,
+    "length": 12,
+    "batch_size": 4,
+    "steps": 10,
+    "learning_rate": 1e-2,
+    "dropout": 0.1,
+    "evaluations": 5,
+    "checkpoints": 3,
+    "device": "cpu",
+}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "train.txt").write_text("the cat sat on the mat\nand the dog sat on the log\n" * 60, encoding="utf-8")
+    (folder / "valid.txt").write_text("the dog sat on the mat\n" * 8, encoding="utf-8")
+    (folder / "test.txt").write_text("the cat sat on the log\n" * 8, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module", params=["gpt2", "transformer_xl"])
+def trained(request: pytest.FixtureRequest, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    made = SMALL if request.param == "gpt2" else XL
+    memory = 8 if request.param == "transformer_xl" else 0
+    return train_architecture(made, text=text, to=tmp_path_factory.mktemp("out") / "model", memory=memory, **OPTIONS)
+
+
+def test_the_folder_loads_and_says_what_it_is(trained: Trained, text: Path) -> None:
+    model = load(trained.folder)
+    assert sum(p.numel() for p in model.parameters()) == trained.parameters
+    words = load_tokenizer(trained.folder)
+    tokens = token_ids(load_text(text).validation, words)
+    score = evaluate_text(model, tokens, length=12, batch=4)
+    assert score.perplexity == pytest.approx(trained.perplexity, rel=1e-5) == trained.curve[-1].perplexity
+    assert trained.test_perplexity is not None
+    assert math.isfinite(trained.test_perplexity)
+    assert trained.curve[-1].validation_loss < trained.curve[0].validation_loss
+    said = json.loads((trained.folder / "curve.json").read_text())
+    assert [row["step"] for row in said["curve"]] == [2, 4, 6, 8, 10]
+    assert said["test"] == trained.test_perplexity
+    card = (trained.folder / "README.md").read_text()
+    assert f"{trained.parameters:,}" in card
+    assert f"{trained.test_perplexity:.2f}" in card
+    assert not (trained.folder / "training").exists()
+    assert f"validation {trained.perplexity:.2f}, test" in str(trained)
+    assert trained.differences["reloaded"] <= 1e-5
+
+
+def test_ctrl_c_and_the_same_command_again(
+    trained: Trained, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = text_trainer.TextTrainer.training_step
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        if self.state.global_step == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return usual(self, *arguments)
+
+    memory = 8 if trained.architecture["backbone"] == "transformer_xl" else 0
+    given = {"text": text, "to": tmp_path / "model", "memory": memory, **OPTIONS}
+    with monkeypatch.context() as patched:
+        patched.setattr(text_trainer.TextTrainer, "training_step", interrupted)
+        with pytest.raises(Stopped, match=r"after step 5 of 10.*the same command"):
+            train_architecture(trained.architecture, **given)
+    with pytest.raises(StudyError, match=r"other settings \(learning_rate, seed\)"):
+        train_architecture(trained.architecture, **{**given, "seed": 1, "learning_rate": 1e-3})
+    again = train_architecture(trained.architecture, **given)
+    assert again.curve == trained.curve
+    weights = load(again.folder).state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in load(trained.folder).state_dict().items())
+    with pytest.raises(StudyError, match="holds no unfinished training"):
+        train_architecture(trained.architecture, **given)
+
+
+@pytest.mark.slow
+def test_onnx_and_int8(text: Path, tmp_path: Path) -> None:
+    found = train_architecture(SMALL, text=text, to=tmp_path / "model", int8=True, **{**OPTIONS, "steps": 2})
+    assert (found.folder / "model.onnx").is_file()
+    assert (found.folder / "model.int8.onnx").is_file()
+    assert found.differences["onnx"] <= 1e-4
+    assert "largest difference, int8" in str(found)
+
+
+def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
+    train_tokenizer("the cat sat on the mat\n" * 20, 265).save_pretrained(tmp_path / "words")
+    with pytest.raises(ConfigurationError, match="the tokenizer has 265 tokens, and `vocabulary` is 260"):
+        train_architecture(
+            SMALL, text=text, to=tmp_path / "small", tokenizer=tmp_path / "words", **{**OPTIONS, "vocabulary": 260}
+        )
+    found = train_architecture(SMALL, text=text, to=tmp_path / "model", tokenizer=str(tmp_path / "words"), **OPTIONS)
+    assert len(load_tokenizer(found.folder)) == 265
+
+
+def test_faults(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        train_architecture(SMALL, text=text, to=tmp_path / "a", **{**OPTIONS, "steps": 0, "dropout": 1.0, "length": 1})
+    assert len(caught.value.faults) == 3
+    with pytest.raises(DataError, match="does not exist"):
+        train_architecture(SMALL, text=text / "nowhere", to=tmp_path / "a", **OPTIONS)
+    assert not (tmp_path / "a").exists()
+    with pytest.raises(StudyError, match="training diverged"):
+        train_architecture(SMALL, text=text, to=tmp_path / "a", **{**OPTIONS, "learning_rate": 1e30, "warmup": 0.0})
+
+
+def test_which_architecture_of_a_run(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Opened:
+        configuration = SimpleNamespace(verb="design", vocabulary=270, positions=16, memory=0)
+        front = SimpleNamespace(best=lambda under: SimpleNamespace(architecture=SMALL, under=under))
+
+        def member(self, key: str) -> Any:
+            return SimpleNamespace(architecture=SMALL)
+
+    monkeypatch.setattr(starting, "open_run", lambda folder: Opened())
+    options = {name: value for name, value in OPTIONS.items() if name not in ("vocabulary", "positions")} | {"steps": 2}
+    assert train(tmp_path, text=text, to=tmp_path / "a", pick="abc", **options).architecture == SMALL
+    assert train(tmp_path, text=text, to=tmp_path / "b", under=["latency=20ms"], **options).steps == 2
+    with pytest.raises(ConfigurationError, match="either --under"):
+        train(tmp_path, text=text, to=tmp_path / "c", **options)
+    Opened.configuration.verb = "prune"
+    with pytest.raises(StudyError, match="is no run of `secateur design`"):
+        train(tmp_path, text=text, to=tmp_path / "c", pick="abc", **options)
