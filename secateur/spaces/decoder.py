@@ -198,7 +198,7 @@ class Decoder(ProductSpace):
         """One active dimension gets a new value, or each with the probability. New layers are drawn at random; heads, inner
         widths and embedding that do not go with a new width become the nearest that do."""
         values = self.values(architecture)
-        active = np.array([d for d in range(self.dimensions) if self._others(values, d)])
+        active = self._active(values)
         if len(active) == 0:
             return architecture
         for d in sorted(chosen(active, rng, probability).tolist(), key=lambda d: (d != WIDTH, d)):
@@ -206,6 +206,16 @@ class Decoder(ProductSpace):
             if others:
                 values = self._changed(values, d, others[int(rng.integers(len(others)))], rng)
         return self.from_values(values)
+
+    def _active(self, values: np.ndarray) -> np.ndarray:
+        """The dimensions that have another value to take."""
+        width, used = int(values[WIDTH]), self._used(values)
+        found = [d for d in (LAYERS, WIDTH, EMBEDDING, FACTOR) if self._others(values, d)]
+        if len(self.allowed.heads_of[width]) > 1:
+            found += range(self._heads.start, self._heads.start + used)
+        if len(self.allowed.inner_of[width]) > 1:
+            found += range(self._inner.start, self._inner.start + used)
+        return np.array(found, dtype=np.int64)
 
     def _others(self, values: np.ndarray, d: int) -> tuple[int, ...]:
         """The other values that dimension `d` may take; none where it is not active."""

@@ -18,6 +18,12 @@ SCRIPTS = {
     "sandwich_step": ["sandwich step, slices", "sandwich step, masks"],
     "depth_sweep": ["depth sweep, whole width", "depth sweep, 1/2", "depth sweep, 1/4"],
     "search_100": ["search of 6 candidates, random", "search of 6 candidates, local", "search of 6 candidates, random"],
+    "decoder_parameters": [
+        "decoder parameters in seconds, gpt2",
+        "decoder parameters, one by one ÷ arrays, gpt2",
+        "decoder parameters in seconds, transformer_xl",
+        "decoder parameters, one by one ÷ arrays, transformer_xl",
+    ],
     "overhead": ["overhead of a trial, random", "overhead of a trial, local", "ehvi suggestion", "ehvi suggestion"],
 }
 
