@@ -1,10 +1,13 @@
-"""Secateur: the sub-networks of a Transformer that trade quality against cost best, as checkpoints that load.
+"""Secateur: the Transformer architectures that trade quality against cost best, as checkpoints that load.
 
 import secateur
 
-run = secateur.prune("bert-base-cased", data="glue/rte")
+run = secateur.prune("bert-base-cased", data="glue/rte")  # from a pre-trained Transformer
 half = run.front.best(under={"body_parameters": "50%"})
 half.save("rte-half")
+
+run = secateur.design()  # from nothing, for this machine
+run.front.best(under={"latency": "50ms"}).train("my-text", to="my-model")
 """
 
 from __future__ import annotations
@@ -18,27 +21,39 @@ if TYPE_CHECKING:
     from secateur.study import Front as Front
     from secateur.supernet import Supernet as Supernet
     from secateur.verbs.demo import demo as demo
+    from secateur.verbs.design import design as design
+    from secateur.verbs.design_run import DesignRun as DesignRun
+    from secateur.verbs.evaluate import evaluate as evaluate
     from secateur.verbs.measure import measure as measure
+    from secateur.verbs.proxies import proxies as proxies
     from secateur.verbs.prune import prune as prune
     from secateur.verbs.resume import resume as resume
     from secateur.verbs.run import Run as Run
+    from secateur.verbs.starting import open_run as open_run
+    from secateur.verbs.train import train as train
 
 __version__ = "0.1.0"
 
 #: Loaded on first use: `import secateur` imports no torch.
 _LAZY = {
+    "DesignRun": "secateur.verbs.design_run",
     "Front": "secateur.study",
     "Objective": "secateur.objectives",
     "Run": "secateur.verbs.run",
     "Supernet": "secateur.supernet",
     "demo": "secateur.verbs.demo",
+    "design": "secateur.verbs.design",
+    "evaluate": "secateur.verbs.evaluate",
     "load": "secateur.export",
     "measure": "secateur.verbs.measure",
+    "open_run": "secateur.verbs.starting",
+    "proxies": "secateur.verbs.proxies",
     "prune": "secateur.verbs.prune",
     "resume": "secateur.verbs.resume",
+    "train": "secateur.verbs.train",
 }
 
-__all__ = ["Front", "Objective", "Run", "Supernet", "__version__", "demo", "load", "measure", "prune", "resume"]
+__all__ = ["__version__", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,13 +14,16 @@ from secateur import __version__
 from secateur.errors import ConfigurationError, SecateurError
 from secateur.verbs.demo import demo
 from secateur.verbs.design import design
+from secateur.verbs.evaluate import evaluate
 from secateur.verbs.export import export
 from secateur.verbs.front import front
 from secateur.verbs.measure import measure
+from secateur.verbs.proxies import proxies
 from secateur.verbs.prune import prune
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
 from secateur.verbs.show import front_table, shown_export, shown_run
+from secateur.verbs.train import train
 
 app = typer.Typer(
     name="secateur",
@@ -63,11 +66,14 @@ def _print(found: Any) -> None:
 _command(demo, shown_run)
 _command(prune, shown_run)
 _command(design, shown_run)
+_command(train, _print)
 _command(resume, shown_run)
 _command(front, front_table)
 _command(export, shown_export)
 _command(report, _print)
 _command(measure, _print)
+_command(evaluate, _print)
+_command(proxies, _print)
 
 
 @app.callback(invoke_without_command=True)
