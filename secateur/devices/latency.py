@@ -16,6 +16,7 @@ from torch import nn
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.load import Load, LoadWatch
+from secateur.devices.runtime import check_runtime, running
 from secateur.errors import ConfigurationError
 
 #: The fewest samples whose extremes enclose the median with 95 % confidence: 1 − 2 · 2⁻⁶ = 0.97.
@@ -28,8 +29,9 @@ class Latency:
 
     `low` and `high` enclose the median with 95 % confidence (order statistics: no distribution is assumed). `spread` is the
     interquartile range over the median. `clock` says which time that is: `cpu` (the thread's CPU time, which other processes
-    hardly disturb), `wall` or `cuda` (events on the GPU); `wall` is always the median of the wall-clock time. `steady` means
-    that the interval came within the tolerance before the limits; `loaded` that the machine was busy, as `note` says.
+    hardly disturb), `wall` or `cuda` (events on the GPU). Always there: `wall`, the median of the wall-clock time, and `cpu`,
+    that of the process's CPU time, all its threads together. `steady` means that the interval came within the tolerance
+    before the limits; `loaded` that the machine was busy, as `note` says.
     """
 
     median: float
@@ -43,15 +45,18 @@ class Latency:
     length: int
     clock: str
     wall: float
+    cpu: float
     loaded: bool
     steady: bool
     note: str = ""
+    runtime: str = "torch"
 
     def __str__(self) -> str:
         text = (
             f"{self.median * 1e3:.4g} ms ({self.low * 1e3:.4g}…{self.high * 1e3:.4g} ms with 95 % confidence, "
-            f"spread {self.spread:.1%}, {self.repeats} repeats, {self.clock} clock; wall clock {self.wall * 1e3:.4g} ms; "
-            f"{self.threads} thread{'s' if self.threads != 1 else ''}, batch {self.batch} × {self.length}; {self.device})"
+            f"spread {self.spread:.1%}, {self.repeats} repeats, {self.clock} clock; wall clock {self.wall * 1e3:.4g} ms, "
+            f"CPU time {self.cpu * 1e3:.4g} ms; {self.runtime}, {self.threads} thread{'s' if self.threads != 1 else ''}, "
+            f"batch {self.batch} × {self.length}; {self.device})"
         )
         return text + ("" if self.steady else "; not steady") + (f". {self.note}" if self.note else "")
 
@@ -139,11 +144,12 @@ def _time_once(run: Callable[[], object], device: torch.device, samples: _Sample
         stream = torch.cuda.current_stream(device)
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         torch.cuda.synchronize(device)
-        wall = time.perf_counter()
+        wall, process = time.perf_counter(), time.process_time()
         begin.record(stream)
         run()
         end.record(stream)
         end.synchronize()
+        samples.process.append(time.process_time() - process)
         samples.wall.append(time.perf_counter() - wall)
         samples.cuda.append(begin.elapsed_time(end) / 1e3)
         return
@@ -176,11 +182,14 @@ def measure_latency(
     max_seconds: float = 5.0,
     batch: int = 1,
     length: int = 0,
+    runtime: str = "torch",
+    before: Callable[[], object] | None = None,
 ) -> Latency:
     """Time `run` until the 95 % confidence interval of the median lies within ± `tolerance` of it.
 
     Stops at `max_repeats`, or once `max_seconds` (warm-up included) are over, and then says `steady=False`; the first
-    warm-up run and one repeat always happen. `batch` and `length` are only noted.
+    warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. `batch`, `length` and `runtime`
+    are only noted.
     Raises ConfigurationError for settings out of range.
     """
     faults = [
@@ -198,15 +207,17 @@ def measure_latency(
     if faults:
         raise ConfigurationError(faults)
     where = device if isinstance(device, torch.device) else resolve_device(device)
-    samples, steady = _Samples(), False
+    samples, steady, prepare = _Samples(), False, before or (lambda: None)
     with fixed_threads(threads), torch.inference_mode(), no_collection():
         start = time.perf_counter()
         for _ in range(warmup):
+            prepare()
             _time_once(run, where, _Samples())
             if time.perf_counter() - start > max_seconds / 4:
                 break
         watch = LoadWatch()
         while len(samples.wall) < max_repeats:
+            prepare()
             _time_once(run, where, samples)
             if len(samples.wall) >= min_repeats and _settled(samples.primary(threads)[1], tolerance):
                 steady = True
@@ -230,9 +241,11 @@ def measure_latency(
         length=length,
         clock=clock,
         wall=median(samples.wall),
+        cpu=median(samples.process),
         loaded=load.loaded,
         steady=steady,
         note=load.sentence,
+        runtime=runtime,
     )
 
 
@@ -246,20 +259,24 @@ def measure_model(
     kind: str = "classification",
     max_seconds: float = 5.0,
     tolerance: float = 0.03,
+    runtime: str = "torch",
 ) -> Latency:
-    """The latency of one forward pass of a transformers model on `batch` × `length` tokens.
+    """The latency of one forward pass of a transformers model on `batch` × `length` tokens, by one of `RUNTIMES`.
 
-    Moves the model to `device` and leaves it in eval mode.
+    Moves the model to `device` and leaves it in eval mode. The time to convert it for the runtime is no part of any figure.
     """
     where = device if isinstance(device, torch.device) else resolve_device(device)
+    check_runtime(runtime, where)
     model.to(where).eval()
     inputs = dummy_inputs(model, batch, length, kind)
-    return measure_latency(
-        lambda: model(**inputs),
-        device=where,
-        threads=threads,
-        tolerance=tolerance,
-        max_seconds=max_seconds,
-        batch=batch,
-        length=length,
-    )
+    with running(model, inputs, runtime=runtime, threads=threads, kind=kind) as run:
+        return measure_latency(
+            run,
+            device=where,
+            threads=threads,
+            tolerance=tolerance,
+            max_seconds=max_seconds,
+            batch=batch,
+            length=length,
+            runtime=runtime,
+        )

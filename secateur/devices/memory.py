@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.nn.attention import SDPBackend
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 
@@ -36,8 +39,23 @@ def _storages(tensors: Iterable[Tensor]) -> dict[int, torch.UntypedStorage]:
 
 
 def weight_bytes(model: nn.Module) -> int:
-    """Bytes of the parameters and buffers, each storage counted once."""
-    return sum(storage.nbytes() for storage in _storages(chain(model.parameters(), model.buffers())).values())
+    """Bytes of the parameters and buffers, shared ones once.
+
+    Of a storage that other networks use as well (weights that are views of one buffer), only the model's own part counts.
+    """
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for tensor in chain(model.parameters(), model.buffers()):
+        if tensor.numel():
+            reach = 1 + sum(int(n - 1) * int(stride) for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
+            start, size = int(tensor.storage_offset()), tensor.element_size()
+            spans.setdefault(tensor.untyped_storage()._cdata, []).append((start * size, (start + reach) * size))
+    total = 0
+    for found in spans.values():
+        end = 0
+        for start, stop in sorted(found):
+            total += max(0, stop - max(start, end))
+            end = max(end, stop)
+    return total
 
 
 class LiveStorages(TorchDispatchMode):
@@ -77,6 +95,55 @@ class LiveStorages(TorchDispatchMode):
         self.peak = max(self.peak, self.now)
 
 
+class AttentionAsOnCpu(TorchFunctionMode):
+    """On the meta device, attention makes the tensors that it makes on a CPU.
+
+    Left to itself torch takes the plain way there, with a matrix of all scores, which the CPU's fused kernel never has.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._choices: dict[tuple[Any, ...], int] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is nn.functional.scaled_dot_product_attention:
+            return self._attend(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
+        choose: Any = torch._fused_sdp_choice
+        given = (query, key, value, attn_mask)
+        options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}
+        if query.device.type == "meta" and not enable_gqa:
+            shapes = tuple(None if t is None else (t.shape, t.stride(), t.dtype) for t in given)
+            found = self._choices.get((*shapes, *options.values()))
+            if found is None:
+                with _disable_current_modes():
+                    # Memory that nobody writes to is not taken from the machine.
+                    real = [None if t is None else torch.empty_strided(t.shape, t.stride(), dtype=t.dtype) for t in given]
+                    found = self._choices[(*shapes, *options.values())] = choose(*real, **options)
+            if found == SDPBackend.FLASH_ATTENTION.value:
+                if attn_mask is not None and attn_mask.dtype == torch.bool:
+                    seen, unseen = (torch.scalar_tensor(v, dtype=query.dtype, device="meta") for v in (0.0, -math.inf))
+                    attn_mask = torch.where(attn_mask, seen, unseen)
+                fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+                return fused(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]  # type: ignore[no-any-return]
+        return nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )
+
+
 def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
     """The true peak of one forward pass of `model` (in eval mode) on `inputs`, on the device that they are on.
 
@@ -100,7 +167,7 @@ def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
 
 def _live_activations(model: nn.Module, inputs: Mapping[str, Tensor]) -> int:
     live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
-    with live:
+    with live, AttentionAsOnCpu():
         model(**inputs)
     return live.peak
 

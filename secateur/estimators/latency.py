@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import torch
 from torch import nn
 
 from secateur.architecture import Architecture, digest
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.inputs import check_sizes
 from secateur.devices.latency import measure_model
+from secateur.devices.runtime import check_runtime, runtime_version
 from secateur.errors import ConfigurationError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build, measured
@@ -20,6 +20,7 @@ from secateur.estimators.building import Build, measured
 class LatencyEstimator(Estimator):
     """Seconds of one forward pass on `batch` × `length` tokens: the median of as many repeats as its interval needs.
 
+    `runtime` is one of `devices.RUNTIMES`; ONNX Runtime takes some seconds more per network, for the export.
     `identity` names what `build` builds from (a digest of the model's configuration), so that the numbers of two models
     are never mixed up.
     """
@@ -37,6 +38,7 @@ class LatencyEstimator(Estimator):
         length: int = 128,
         kind: str = "classification",
         max_seconds: float = 2.0,
+        runtime: str = "torch",
         identity: str = "",
     ) -> None:
         check_sizes(batch, length, kind)
@@ -48,6 +50,8 @@ class LatencyEstimator(Estimator):
         self.device = resolve_device(device)
         self.threads, self.batch, self.length, self.kind = threads, batch, length, kind
         self.max_seconds = max_seconds
+        check_runtime(runtime, self.device)
+        self.runtime = runtime
         self.identity = identity
 
     @property
@@ -57,7 +61,7 @@ class LatencyEstimator(Estimator):
             self.identity,
             describe_device(self.device),
             f"{self.threads} threads",
-            f"torch {torch.__version__}",
+            runtime_version(self.runtime),
             f"{self.batch} x {self.length}",
             self.kind,
         )
@@ -74,6 +78,7 @@ class LatencyEstimator(Estimator):
             length=self.length,
             kind=self.kind,
             max_seconds=self.max_seconds,
+            runtime=self.runtime,
         )
         return Evaluation(
             values={"latency": latency.median},
@@ -82,6 +87,7 @@ class LatencyEstimator(Estimator):
                 "latency_high": latency.high,
                 "latency_spread": latency.spread,
                 "latency_wall": latency.wall,
+                "latency_cpu": latency.cpu,
                 "latency_repeats": float(latency.repeats),
                 "latency_steady": float(latency.steady),
                 "latency_loaded": float(latency.loaded),

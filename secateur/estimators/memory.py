@@ -1,4 +1,4 @@
-"""The peak memory of an architecture's network on this machine, measured."""
+"""The peak memory of an architecture's network: measured on this machine, or followed on the meta device."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from secateur.estimators.building import Build, measured
 class MemoryEstimator(Estimator):
     """Bytes at the peak of one forward pass on `batch` × `length` tokens: weights and live activations.
 
+    Where `build` makes networks on the meta device (`Builder.meta`), nothing is computed: the figure is a CPU's.
     `identity` names what `build` builds from, as for latency.
     """
 
@@ -51,7 +52,8 @@ class MemoryEstimator(Estimator):
         return measured(self.build, architectures, self._measure)
 
     def _measure(self, network: nn.Module) -> Evaluation:
-        network.to(self.device)
+        if next(network.parameters()).device.type != "meta":
+            network.to(self.device)
         memory = peak_memory(network, dummy_inputs(network, self.batch, self.length, self.kind))
         return Evaluation(
             values={"memory": float(memory.peak)},

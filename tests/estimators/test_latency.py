@@ -68,6 +68,8 @@ def test_the_fingerprint_names_all_that_the_number_depends_on() -> None:
         estimator(length=16),
         estimator(kind="multiple_choice"),
         estimator(identity="another model"),
+        estimator(runtime="torch-int8"),
+        estimator(runtime="onnx"),
     ]
     assert len({variant.fingerprint for variant in variants}) == len(variants)
     assert estimator().fingerprint == estimator(max_seconds=1.0).fingerprint
@@ -134,3 +136,11 @@ def test_build_once_builds_each_architecture_once_in_a_row_and_holds_one() -> No
     once.clear()
     once(architecture(2))
     assert calls == ["layers-1", "layers-2", "layers-2"]
+
+
+def test_the_runtime_is_used() -> None:
+    found = estimator(runtime="torch-int8").evaluate([architecture(1)])[0]
+    assert found.values["latency"] > 0
+    assert float(found.details["latency_cpu"]) > 0
+    with pytest.raises(UnknownNameError, match="unknown runtime"):
+        estimator(runtime="tensorflow")

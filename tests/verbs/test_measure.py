@@ -148,6 +148,47 @@ def test_all_faults_of_the_sizes_are_reported_before_anything_loads() -> None:
     assert len(caught.value.faults) == 4
 
 
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    folder = tmp_path_factory.mktemp("gpt2")
+    sizes: dict[str, Any] = {"n_layer": 1, "n_embd": 16, "n_head": 2, "vocab_size": 50, "n_positions": 64}
+    GPT2LMHeadModel(GPT2Config(bos_token_id=0, eos_token_id=0, **sizes)).save_pretrained(folder)
+    return folder
+
+
+def test_prompt_and_generation_are_measured_apart(decoder: Path) -> None:
+    found = measure(str(decoder), length=32, seconds=0.2, generate=4)
+    assert found.generation is not None
+    assert found.generation.prompt.length == 32
+    assert found.generation.token.length == 1
+    assert "tokens a second" in str(found)
+    assert json.loads(json.dumps(found.as_dict()))["generation"]["tokens"] == 4
+    assert measure(str(decoder), length=8, seconds=0.1).generation is None
+
+
+def test_the_runtime_is_used_and_said(decoder: Path) -> None:
+    found = measure(str(decoder), length=16, seconds=0.2, runtime="torch-int8", generate=3)
+    assert found.latency.runtime == "torch-int8"
+    assert found.generation is not None
+    assert found.generation.token.runtime == "torch-int8"
+
+
+def test_a_model_that_generates_nothing_is_said(checkpoint: Path) -> None:
+    with pytest.raises(MeasurementError, match="`BertForSequenceClassification`"):
+        measure(str(checkpoint), length=8, seconds=0.1, generate=3)
+
+
+def test_runtimes_that_do_not_fit_are_refused(checkpoint: Path) -> None:
+    with pytest.raises(ConfigurationError, match="needs a cache, which the ONNX export leaves out"):
+        measure("./missing", runtime="onnx", generate=4)
+    with pytest.raises(ConfigurationError, match="`generate` must be 0 or at least 2"):
+        measure("./missing", generate=1)
+    with pytest.raises(ConfigurationError, match="unknown runtime `tensorflow`"):
+        measure(str(checkpoint), runtime="tensorflow")
+
+
 def test_a_length_beyond_the_model_is_refused(checkpoint: Path) -> None:
     with pytest.raises(ConfigurationError, match="at most 64"):
         measure(str(checkpoint), length=65)

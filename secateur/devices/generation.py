@@ -1,0 +1,119 @@
+"""How long a language model takes to read a prompt, and then for each token that it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from secateur.anatomy.inputs import longest_text
+from secateur.devices.device import resolve_device
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.latency import Latency, measure_latency
+from secateur.devices.runtime import check_runtime, int8_copy
+from secateur.errors import ConfigurationError, MeasurementError
+
+
+@dataclass(frozen=True)
+class Generation:
+    """`prompt`: one pass over the whole prompt that fills the cache. `token`: the pass of one further token (the median over
+    all positions that were written)."""
+
+    prompt: Latency
+    token: Latency
+    tokens: int
+
+    @property
+    def total(self) -> float:
+        """Seconds for the prompt and all tokens. The prompt's pass already yields the first token."""
+        return self.prompt.median + (self.tokens - 1) * self.token.median
+
+    def __str__(self) -> str:
+        rate = self.token.batch / self.token.median
+        return f"{rate:.4g} tokens a second; prompt and {self.tokens} tokens {self.total:.4g} s"
+
+
+class _Writer:
+    """Writes tokens greedily, one per call, from a state that holds what was read."""
+
+    def __init__(self, model: nn.Module, ids: Tensor, tokens: int) -> None:
+        self.model, self.ids, self.tokens = model, ids, tokens
+        self.written = tokens  # the first call of `ready` reads the prompt
+        self.state: dict[str, Any] = {}
+        self.next: Tensor = ids[:, :1]
+
+    def read(self) -> None:
+        """One pass over the prompt."""
+        self._take(self.model(input_ids=self.ids, use_cache=True))
+        self.written = 1
+
+    def ready(self) -> None:
+        """Read the prompt again where all tokens are written."""
+        if self.written >= self.tokens:
+            self.read()
+
+    def write(self) -> None:
+        """One pass over the last token."""
+        self._take(self.model(input_ids=self.next, use_cache=True, **self.state))
+        self.written += 1
+
+    def _take(self, output: Any) -> None:
+        if getattr(output, "logits", None) is None or output.logits.dim() != 3:
+            raise MeasurementError(f"`{type(self.model).__name__}` writes no tokens. Leave `generate` out.")
+        for name in ("past_key_values", "mems"):
+            if getattr(output, name, None) is not None:
+                self.state = {name: getattr(output, name)}
+                break
+        else:
+            raise MeasurementError(
+                f"`{type(self.model).__name__}` keeps neither a cache nor memories: its time per generated token "
+                "cannot be measured. Leave `generate` out."
+            )
+        self.next = output.logits[:, -1:].argmax(-1)
+
+
+def measure_generation(
+    model: nn.Module,
+    *,
+    tokens: int,
+    device: str | torch.device = "cpu",
+    threads: int = 1,
+    batch: int = 1,
+    length: int = 128,
+    max_seconds: float = 5.0,
+    tolerance: float = 0.03,
+    runtime: str = "torch",
+) -> Generation:
+    """The latencies of a prompt of `batch` × `length` tokens and of each of `tokens` tokens written after it, greedily.
+
+    Works for causal language models with a cache (`past_key_values`) or memories (`mems`, Transformer-XL); each of the two
+    figures gets `max_seconds`. Raises ConfigurationError for sizes or runtimes that do not fit, MeasurementError for a model
+    that keeps no state.
+    """
+    if tokens < 2:
+        raise ConfigurationError(f"`generate` must be at least 2 tokens (the prompt's pass yields the first), got {tokens}.")
+    where = device if isinstance(device, torch.device) else resolve_device(device)
+    check_runtime(runtime, where)
+    if runtime.startswith("onnx"):
+        raise ConfigurationError(f"`generate` needs a cache, which the ONNX export leaves out: use torch, got {runtime}.")
+    model = int8_copy(model) if runtime == "torch-int8" else model.to(where).eval()
+    longest = longest_text(getattr(model, "config", None))
+    if length + tokens > longest:
+        raise ConfigurationError(
+            f"`length` and `generate` together must be at most {longest} for this model, got {length} + {tokens}."
+        )
+    writer = _Writer(model, dummy_inputs(model, batch, length, "language_modelling")["input_ids"], tokens)
+    settings: dict[str, Any] = {
+        "device": where,
+        "threads": threads,
+        "tolerance": tolerance,
+        "max_seconds": max_seconds,
+        "batch": batch,
+        "runtime": runtime,
+    }
+    prompt = measure_latency(writer.read, length=length, **settings)
+    writer.written = tokens
+    token = measure_latency(writer.write, before=writer.ready, length=1, **settings)
+    return Generation(prompt, token, tokens)

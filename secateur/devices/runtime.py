@@ -1,0 +1,124 @@
+"""What runs a network while it is timed: torch or ONNX Runtime, in float32 or with int8 weights."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from secateur.devices.device import resolve_device
+from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
+from secateur.export.onnx import export_onnx, need
+from secateur.export.quantise import quantise_int8
+from secateur.models.adaptive import Vectors
+
+#: Name → what it is, in words.
+RUNTIMES = {
+    "torch": "torch, in the network's own precision",
+    "torch-int8": "torch, linear layers with int8 weights",
+    "onnx": "ONNX Runtime, float32",
+    "onnx-int8": "ONNX Runtime, int8 weights",
+}
+
+
+def check_runtime(runtime: str, device: str | torch.device = "cpu") -> None:
+    """Raise UnknownNameError for a runtime that is none, ConfigurationError for one that this device does not have, and
+    MissingExtraError where its libraries are not installed."""
+    if runtime not in RUNTIMES:
+        raise UnknownNameError("runtime", runtime, RUNTIMES)
+    where = device if isinstance(device, torch.device) else resolve_device(device)
+    if runtime != "torch" and where.type != "cpu":
+        raise ConfigurationError(f"`runtime` {runtime} is measured on the CPU only, got device {where}. Use runtime torch.")
+    if runtime.startswith("onnx"):
+        need("onnx", "onnxscript", "onnxruntime")
+
+
+def runtime_version(runtime: str) -> str:
+    """The runtime with its library's version, as it enters fingerprints: `torch 2.9.1`, `onnx-int8, onnxruntime 1.22.0`."""
+    if runtime == "torch":
+        return f"torch {torch.__version__}"
+    if runtime == "torch-int8":
+        return f"torch-int8, torch {torch.__version__}"
+    return f"{runtime}, onnxruntime {metadata.version('onnxruntime')}"
+
+
+@contextmanager
+def running(
+    model: nn.Module, inputs: Mapping[str, Tensor], *, runtime: str = "torch", threads: int = 1, kind: str = "classification"
+) -> Iterator[Callable[[], object]]:
+    """Yield a function that runs `model` once on `inputs` by the `runtime`. Files of an export are gone afterwards.
+
+    ONNX Runtime's thread count is fixed when its session is made, so it is needed here; torch's is the caller's to set.
+    """
+    if runtime == "torch":
+        yield lambda: model(**inputs)
+    elif runtime == "torch-int8":
+        small = int8_copy(model)
+        yield lambda: small(**inputs)
+    else:
+        with tempfile.TemporaryDirectory(prefix="secateur-onnx-") as folder:
+            path = export_onnx(model, Path(folder) / "model.onnx", kind=kind)
+            if runtime == "onnx-int8":
+                path = quantise_int8(path, Path(folder) / "model.int8.onnx").path
+            yield _session_run(path, inputs, threads)
+
+
+def _session_run(path: Path, inputs: Mapping[str, Tensor], threads: int) -> Callable[[], object]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    feed = {wanted.name: inputs[wanted.name].cpu().numpy() for wanted in session.get_inputs()}
+    return lambda: session.run(None, feed)
+
+
+def int8_copy(model: nn.Module) -> nn.Module:
+    """A copy on the CPU whose linear layers hold int8 weights; their inputs are quantised as it runs (dynamically).
+
+    transformers' `Conv1D` (GPT-2's linear layer, stored transposed) becomes a linear layer first. Adaptive embeddings and
+    the softmax that shares their tables stay as they are. Raises MeasurementError where this
+    torch has no kernels for it.
+    """
+    small = copy.deepcopy(model).cpu().float().eval()
+    for parent in list(small.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child).__name__ == "Conv1D":
+                setattr(parent, name, _linear_of(child))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces to move this to another package
+        try:
+            from torch.ao.quantization import default_dynamic_qconfig, quantize_dynamic
+
+            layers = dict.fromkeys(_called_layers(small), default_dynamic_qconfig)
+            quantised: nn.Module = quantize_dynamic(small, layers, dtype=torch.qint8, inplace=True)
+        except (ImportError, RuntimeError) as error:
+            raise MeasurementError(
+                f"`runtime` torch-int8 does not work with torch {torch.__version__} on this machine "
+                f"({' '.join(str(error).split())[:120]}). Use onnx-int8."
+            ) from error
+    return quantised
+
+
+def _called_layers(model: nn.Module) -> list[str]:
+    """The names of the linear layers that are only ever called. An adaptive embedding also reads its projections' weights."""
+    read = {id(inside) for module in model.modules() if isinstance(module, Vectors) for inside in module.modules()}
+    return [name for name, module in model.named_modules() if isinstance(module, nn.Linear) and id(module) not in read]
+
+
+def _linear_of(layer: Any) -> nn.Linear:
+    """The linear layer that computes what a `Conv1D` (weight (in, out), bias (out,)) does."""
+    inside, outside = layer.weight.shape
+    linear = nn.Linear(inside, outside, bias=True, device="meta")
+    linear.weight = nn.Parameter(layer.weight.detach().t().contiguous(), requires_grad=False)
+    linear.bias = nn.Parameter(layer.bias.detach().clone(), requires_grad=False)
+    return linear

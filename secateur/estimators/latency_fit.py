@@ -1,0 +1,103 @@
+"""The arithmetic behind the latency model: which networks to measure, what they are described by, and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.rng import generator
+from secateur.spaces.base import Space
+
+#: (embedding, factor) of an architecture's word vectors.
+Pair = tuple[int, int]
+
+#: What a layer's cost is made of at a fixed batch and length; each name is a coefficient, in seconds.
+LAYER = ("layer", "width", "width_squared", "heads", "inner", "width_inner")
+
+
+def pair_of(architecture: Architecture) -> Pair:
+    embedding: Any = architecture["embedding"]
+    factor: Any = architecture["factor"]
+    return embedding, factor
+
+
+def sizes_of(architecture: Architecture) -> tuple[int, int, int, int, int]:
+    """Layers, width, sum of heads, sum of inner widths, and roughly the parameters of the layers."""
+    choices: dict[str, Any] = dict(architecture.choices)
+    layers, width, inner = len(choices["heads"]), choices["width"], sum(choices["inner"])
+    return layers, width, sum(choices["heads"]), inner, width * (4 * layers * width + 2 * inner)
+
+
+def feature_names(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """The names of the columns of `features`: those of the layers, then two per kind of embedding."""
+    outside = [f"{what} {embedding}/{factor}" for embedding, factor in pairs for what in ("outside", "outside_width")]
+    return (*LAYER, *outside)
+
+
+def features(architectures: Sequence[Architecture], pairs: Sequence[Pair]) -> np.ndarray:
+    """The (n, 6 + 2·pairs) matrix whose product with the coefficients is the latency.
+
+    Costs of layers add up, so that sums over the layers are enough. Vocabulary, batch and length are constants of a fit: for
+    one kind of embedding, look-up, projections and output layer cost a constant and something in proportion to the width.
+    """
+    out = np.zeros((len(architectures), len(LAYER) + 2 * len(pairs)))
+    place = {pair: len(LAYER) + 2 * n for n, pair in enumerate(pairs)}
+    for row, architecture in zip(out, architectures, strict=True):
+        layers, width, heads, inner, _ = sizes_of(architecture)
+        row[: len(LAYER)] = layers, layers * width, layers * width * width, heads, inner, width * inner
+        at = place[pair_of(architecture)]
+        row[at : at + 2] = 1, width
+    return out
+
+
+def solve(matrix: np.ndarray, seconds: np.ndarray, rounds: int = 4) -> np.ndarray:
+    """Coefficients ≥ 0 with the least squares of relative errors; those beyond twice the median count less (Huber's weights),
+    as a disturbed measurement should not bend the model."""
+    from scipy.optimize import nnls
+
+    relative = matrix / seconds[:, None]
+    scale = np.linalg.norm(relative, axis=0)
+    scale[scale == 0] = 1.0
+    weights = np.ones(len(seconds))
+    found = np.zeros(matrix.shape[1])
+    for _ in range(rounds):
+        root = np.sqrt(weights)
+        found = nnls(relative / scale * root[:, None], root, maxiter=100 * matrix.shape[1])[0] / scale
+        off = np.abs(relative @ found - 1)
+        limit = max(2 * float(np.median(off)), 1e-9)
+        weights = np.minimum(1.0, limit / np.maximum(off, 1e-12))
+    return found
+
+
+def relative_errors(predicted: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """|predicted − measured| / measured (n,)."""
+    return np.asarray(np.abs(predicted - measured) / measured)
+
+
+def spread_sample(space: Space, n: int, seed: int) -> list[Architecture]:
+    """`n` architectures of the space, drawn so that every kind of embedding, and every part of the widths, has its share.
+
+    From a random pool, round-robin over the kinds; within a kind, the widths that were taken least come first. The smallest
+    and the largest of the pool are among them, so that little is left to extrapolation.
+    """
+    rng = generator(seed, "latency model")
+    pool = list({a.key: a for a in space.sample_many(20 * n, rng)}.values())
+    pool.sort(key=lambda a: sizes_of(a)[-1])
+    chosen = [pool[0]] if len(pool) == 1 else [pool[0], pool[-1]]
+    rest = pool[1:-1]
+    rest = [rest[i] for i in rng.permutation(len(rest))]
+    taken: dict[tuple[Pair, Any], int] = {}
+    kinds: dict[Pair, int] = {}
+    while rest and len(chosen) < n:
+        best = min(
+            range(len(rest)), key=lambda i: (kinds.get(pair_of(rest[i]), 0), taken.get((pair_of(rest[i]), rest[i]["width"]), 0))
+        )
+        found = rest.pop(best)
+        kinds[pair_of(found)] = kinds.get(pair_of(found), 0) + 1
+        place = (pair_of(found), found["width"])
+        taken[place] = taken.get(place, 0) + 1
+        chosen.append(found)
+    return [chosen[i] for i in rng.permutation(len(chosen[:n]))]

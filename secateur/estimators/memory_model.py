@@ -1,0 +1,128 @@
+"""The peak memory of thousands of decoders a minute: put together from the profiles of their layers, equal to a full pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from torch import nn
+
+from secateur.architecture import Architecture
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.profile import LayerBytes, OutsideBytes, layer_profile
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.estimators.building import Build
+from secateur.estimators.memory import MemoryEstimator
+from secateur.spaces.decoder import architecture as decoder
+
+#: (backbone, width, heads, inner width) of a layer.
+Layer = tuple[str, int, int, int]
+#: (backbone, width, embedding, factor) of what is around the layers.
+Outside = tuple[str, int, int, int]
+
+#: Layers per profiled network: enough to share its other parts, few enough to stay small.
+_AT_ONCE = 64
+
+
+class PredictedMemory(Estimator):
+    """Bytes at the peak of one forward pass on a CPU (`memory`) of architectures of the space `decoder`.
+
+    `meta` builds networks on the meta device (`Builder.meta`). Each kind of layer, and each embedding with its output layer, is
+    followed once; a network's peak is the largest of its parts', each on top of what the parts before it keep. The first
+    `checks` networks of each backbone are also followed whole: should one differ, all further ones of that backbone are.
+    """
+
+    yields = ("memory",)
+    cost: ClassVar[int] = 0
+
+    def __init__(self, meta: Build, *, batch: int = 1, length: int = 128, identity: str = "", checks: int = 2) -> None:
+        self._whole = MemoryEstimator(meta, batch=batch, length=length, kind="language_modelling", identity=identity)
+        self.meta, self.batch, self.length = meta, batch, length
+        self.checks = checks
+        self._layers: dict[Layer, LayerBytes] = {}
+        self._outsides: dict[Outside, OutsideBytes] = {}
+        self._checked: dict[str, int] = {}
+        self._uneven: set[str] = set()
+
+    @property
+    def fingerprint(self) -> str:
+        # The numbers are those of the full pass, whichever way they were found.
+        return self._whole.fingerprint
+
+    @property
+    def composed(self) -> bool:
+        """Whether every backbone's networks could so far be put together."""
+        return not self._uneven
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        self._profile(architectures)
+        return [self._evaluate(architecture) for architecture in architectures]
+
+    def _evaluate(self, architecture: Architecture) -> Evaluation:
+        backbone = str(architecture["backbone"])
+        if backbone in self._uneven:
+            return self._whole.evaluate([architecture])[0]
+        found = self._compose(architecture)
+        if self._checked.get(backbone, 0) < self.checks:
+            self._checked[backbone] = self._checked.get(backbone, 0) + 1
+            whole = self._whole.evaluate([architecture])[0]
+            if whole.values != found.values:
+                self._uneven.add(backbone)
+                return whole
+        return found
+
+    def _compose(self, architecture: Architecture) -> Evaluation:
+        outside = self._outsides[_outside(architecture)]
+        peak, now, weights, last = outside.before, outside.entry, outside.weights, outside.entry
+        for kind in _layers(architecture):
+            layer = self._layers[kind]
+            peak, last = max(peak, now + layer.peak), now
+            now += layer.kept
+            weights += layer.weights
+        peak = max(peak, last + outside.after)
+        return Evaluation(
+            values={"memory": float(weights + peak)},
+            details={"memory_weights": float(weights), "memory_activations": float(peak)},
+        )
+
+    def _profile(self, architectures: Iterable[Architecture]) -> None:
+        """Follow what has not been followed before."""
+        missing: dict[tuple[str, int], list[Layer]] = {}
+        outsides: dict[Outside, Layer] = {}
+        for architecture in architectures:
+            if architecture["backbone"] in self._uneven:
+                continue
+            kinds = _layers(architecture)
+            outsides.setdefault(_outside(architecture), kinds[0])
+            for kind in dict.fromkeys(kinds):
+                found = missing.setdefault(kind[:2], [])
+                if kind not in self._layers and kind not in found:
+                    found.append(kind)
+        for (backbone, width), kinds in missing.items():
+            for start in range(0, len(kinds), _AT_ONCE):
+                some = kinds[start : start + _AT_ONCE]
+                # One more at each end: the first layer of a network may differ from the others, and the last keeps nothing.
+                row = [some[0], *some, some[-1]]
+                network = decoder(backbone, width, [kind[2] for kind in row], [kind[3] for kind in row])
+                self._layers.update(zip(some, self._follow(network)[1][1:-1], strict=True))
+        for outside, (_, _, heads, inner) in outsides.items():
+            if outside not in self._outsides:
+                backbone, width, embedding, factor = outside
+                network = decoder(backbone, width, [heads] * 2, [inner] * 2, embedding, factor)
+                self._outsides[outside] = self._follow(network)[0]
+
+    def _follow(self, architecture: Architecture) -> tuple[OutsideBytes, list[LayerBytes]]:
+        network: Any = self.meta(architecture).eval()
+        layers: list[nn.Module] = network.decoder_modules()[: len(_layers(architecture))]
+        return layer_profile(network, dummy_inputs(network, self.batch, self.length, "language_modelling"), layers)
+
+
+def _layers(architecture: Architecture) -> list[Layer]:
+    choices: dict[str, Any] = dict(architecture.choices)
+    backbone, width = choices["backbone"], choices["width"]
+    return [(backbone, width, h, i) for h, i in zip(choices["heads"], choices["inner"], strict=True)]
+
+
+def _outside(architecture: Architecture) -> Outside:
+    choices: dict[str, Any] = dict(architecture.choices)
+    return choices["backbone"], choices["width"], choices["embedding"], choices["factor"]

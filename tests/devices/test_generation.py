@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from secateur.devices import measure_generation
+from secateur.devices.generation import _Writer
+from secateur.errors import ConfigurationError, MeasurementError
+from secateur.models import Builder
+from secateur.spaces.decoder import architecture
+
+
+def network(backbone: str = "gpt2", layers: int = 2) -> Any:
+    return Builder(vocabulary=60, positions=64)(architecture(backbone, 16, [2] * layers, [32] * layers))
+
+
+@pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
+def test_prompt_and_token_are_figures_of_their_own(backbone: str) -> None:
+    found = measure_generation(network(backbone), tokens=4, length=32, batch=2, max_seconds=0.3)
+    assert (found.prompt.length, found.token.length, found.tokens) == (32, 1, 4)
+    assert found.prompt.batch == found.token.batch == 2
+    assert found.prompt.median > 0
+    assert found.token.median > 0
+    assert found.total == pytest.approx(found.prompt.median + 3 * found.token.median)
+    assert "tokens a second" in str(found)
+
+
+@pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
+def test_what_is_written_is_the_greedy_text(backbone: str) -> None:
+    model = network(backbone)
+    ids = torch.arange(6).unsqueeze(0)
+    writer = _Writer(model, ids, tokens=5)
+    with torch.no_grad():
+        writer.ready()
+        text = torch.cat([ids, writer.next], dim=1)
+        while writer.written < 5:
+            writer.write()
+            text = torch.cat([text, writer.next], dim=1)
+        for end in range(6, 11):
+            assert int(model(text[:, :end]).logits[0, -1].argmax()) == int(text[0, end])
+        writer.ready()
+    assert writer.written == 1, "all are written: the prompt is read again"
+
+
+def test_int8_is_measured() -> None:
+    found = measure_generation(network(), tokens=3, length=8, max_seconds=0.2, runtime="torch-int8")
+    assert found.token.runtime == "torch-int8"
+
+
+def test_a_model_without_a_state_is_said() -> None:
+    class Forgetful(nn.Module):
+        def __init__(self, sizes: tuple[int, ...]) -> None:
+            super().__init__()
+            self.sizes = sizes
+            self.config = SimpleNamespace(vocab_size=9, pad_token_id=None, max_position_embeddings=64)
+
+        def forward(self, input_ids: torch.Tensor, use_cache: bool) -> Any:
+            return SimpleNamespace(logits=torch.zeros(self.sizes))
+
+    with pytest.raises(MeasurementError, match="`Forgetful` keeps neither a cache nor memories"):
+        measure_generation(Forgetful((1, 8, 9)), tokens=3, length=8)
+    with pytest.raises(MeasurementError, match="`Forgetful` writes no tokens"):
+        measure_generation(Forgetful((1, 2)), tokens=3, length=8)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="at least 2 tokens"):
+        measure_generation(network(), tokens=1)
+    with pytest.raises(ConfigurationError, match="needs a cache"):
+        measure_generation(network(), tokens=4, runtime="onnx")
+    with pytest.raises(ConfigurationError, match=r"at most 64 for this model, got 60 \+ 5"):
+        measure_generation(network(), tokens=5, length=60)

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from torch import nn
+
+from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError, MeasurementError
+from secateur.estimators import latency_model
+from secateur.estimators.latency_fit import LAYER, feature_names, features, pair_of, sizes_of, solve, spread_sample
+from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.models import Builder
+from secateur.rng import generator
+from secateur.spaces.decoder import Decoder, architecture
+
+SMALL: dict[str, Any] = {"layers": "1..4", "width": "16..48:16", "inner": "32..128:16", "heads": (1, 2)}
+SPACE = Decoder(**SMALL, embedding=(0, 8), factor=(1,))
+
+
+def true_cost(a: Architecture) -> float:
+    """Seconds that add up over layers, by coefficients of our own."""
+    layers, width, heads, inner, _ = sizes_of(a)
+    outside = 1e-3 + 2e-5 * width if pair_of(a)[0] else 2e-3 + 5e-5 * width
+    return layers * 1e-4 + layers * width**2 * 3e-7 + heads * 2e-5 + width * inner * 2e-7 + outside
+
+
+class Named(nn.Module):
+    """Stands for the network of an architecture."""
+
+    def __init__(self, a: Architecture) -> None:
+        super().__init__()
+        self.of = a
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> list[Architecture]:
+    """Measuring a `Named` takes no time and gives `true_cost`; returns what was measured."""
+    seen: list[Architecture] = []
+
+    def measure(network: Any, **_: Any) -> Any:
+        seen.append(network.of)
+        return SimpleNamespace(median=true_cost(network.of), loaded=len(seen) == 1)
+
+    monkeypatch.setattr(latency_model, "measure_model", measure)
+    return seen
+
+
+def fit(**settings: Any) -> LatencyModel:
+    return LatencyModel.fit(Named, SPACE, **{"networks": 40, "held_out": 8, "length": 16, **settings})
+
+
+def test_costs_that_add_up_are_found_exactly(pretended: list[Architecture]) -> None:
+    told: list[tuple[int, int]] = []
+    model = fit(progress=lambda done, total: told.append((done, total)))
+    others = SPACE.sample_many(50, generator(5))
+    assert model.predict(others) == pytest.approx([true_cost(a) for a in others], rel=1e-6)
+    assert model.report.max < 1e-6
+    assert (model.report.networks, model.report.held_out, model.report.loaded) == (40, 8, 1)
+    assert told == [(n, 48) for n in range(1, 49)]
+    assert "the machine was loaded at 1" in str(model.report)
+    assert model.coefficients["width_squared"] == pytest.approx(3e-7, rel=1e-6)
+
+
+def test_the_report_is_of_networks_that_were_not_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pure noise: fitted networks come out better than those held out, so an error of 0 would be a leak."""
+    noise = generator(1)
+    monkeypatch.setattr(
+        latency_model, "measure_model", lambda *_, **__: SimpleNamespace(median=float(noise.uniform(1, 2)), loaded=False)
+    )
+    report = fit(networks=12, held_out=4).report
+    assert report.mean > 0.05
+    assert report.max >= report.mean
+
+
+def test_one_disturbed_measurement_does_not_bend_the_model(
+    pretended: list[Architecture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = latency_model.measure_model
+
+    def disturbed(network: Any, **options: Any) -> Any:
+        found = plain(network, **options)
+        return SimpleNamespace(median=found.median * (3 if len(pretended) == 7 else 1), loaded=False)
+
+    monkeypatch.setattr(latency_model, "measure_model", disturbed)
+    model = fit()
+    others = SPACE.sample_many(30, generator(6))
+    assert np.mean(np.abs(model.predict(others) / [true_cost(a) for a in others] - 1)) < 0.02
+
+
+def test_real_networks_of_this_machine() -> None:
+    build = Builder(vocabulary=50, positions=32)
+    model = LatencyModel.fit(build, SPACE, length=16, networks=24, held_out=6, max_seconds=3, seed=1)
+    assert min(model.coefficients.values()) >= 0
+    assert 0 < model.report.mean < 0.5
+    shallow, deep = (architecture("gpt2", 32, [2] * n, [64] * n) for n in (1, 4))
+    predicted = model.predict([shallow, deep])
+    assert predicted[1] > 1.5 * predicted[0] > 0
+    model.check(threads=1, batch=1, length=16)
+
+
+def test_time_is_limited_but_never_below_what_the_fit_needs(
+    pretended: list[Architecture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = {"now": 0.0}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock["now"])
+    plain = latency_model.measure_model
+
+    def slow(network: Any, **options: Any) -> Any:
+        clock["now"] += 10.0
+        return plain(network, **options)
+
+    monkeypatch.setattr(latency_model, "measure_model", slow)
+    fit(max_seconds=200.0)
+    assert len(pretended) == 21, "until 200 s are over"
+    pretended.clear()
+    fit(max_seconds=1.0)
+    assert len(pretended) == len(feature_names([(0, 1), (8, 1)])) + 2
+
+
+def test_a_network_that_cannot_be_measured_is_left_out_and_too_few_are_refused(
+    pretended: list[Architecture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(a: Architecture) -> nn.Module:
+        if len(a["heads"]) == 4:  # type: ignore[arg-type]
+            raise RuntimeError("no space")
+        return Named(a)
+
+    monkeypatch.setattr(latency_model, "sizes_of", lambda a: (-len(a["heads"]),))  # type: ignore[arg-type]
+    model = LatencyModel.fit(build, SPACE, networks=40, held_out=8)
+    assert model.report.networks + model.report.held_out == len(pretended) < 48
+
+    monkeypatch.setattr(latency_model, "measure_model", lambda *_, **__: (_ for _ in ()).throw(MemoryError("no space")))
+    with pytest.raises(MeasurementError, match=r"only 0 of 48 networks .* MemoryError: no space"):
+        fit()
+
+
+def test_it_survives_json_and_refuses_what_it_was_not_fitted_for(pretended: list[Architecture]) -> None:
+    model = fit()
+    again = LatencyModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert again == model
+    assert again.fingerprint == model.fingerprint != fit(length=32).fingerprint
+    same = {"threads": 1, "batch": 1, "length": 16}
+    again.check(**same)
+    for change in ({"threads": 2}, {"batch": 2}, {"length": 17}, {"runtime": "torch-int8"}):
+        with pytest.raises(MeasurementError, match=f"fitted with `{next(iter(change))}`"):
+            again.check(**{**same, **change})
+    with pytest.raises(MeasurementError, match="damaged"):
+        LatencyModel.from_dict({**model.to_dict(), "coefficients": {}})
+    with pytest.raises(MeasurementError, match="damaged"):
+        LatencyModel.from_dict({"pairs": 3})
+
+
+def test_the_estimator_is_free_and_fast(pretended: list[Architecture]) -> None:
+    model = fit()
+    estimator = PredictedLatency(model)
+    some = SPACE.sample_many(2000, generator(2))
+    start = time.process_time()
+    found = estimator.evaluate(some)
+    assert time.process_time() - start < 2.0
+    assert [e.values["latency"] for e in found] == model.predict(some).tolist()
+    assert estimator.cost == 0
+    assert set(found[0].values) == set(estimator.yields)
+    assert estimator.fingerprint != PredictedLatency(model, identity="other").fingerprint
+
+
+def test_what_it_has_not_seen_fails_with_its_reason(pretended: list[Architecture]) -> None:
+    model = fit()
+    known = architecture("gpt2", 32, [2], [64])
+    other = architecture("transformer_xl", 32, [2], [64])
+    narrow = architecture("gpt2", 32, [2], [64], 4, 2)
+    found = PredictedLatency(model).evaluate([other, known, narrow])
+    assert "`backbone` gpt2, not transformer_xl" in str(found[0].failure)
+    assert found[1].values["latency"] == pytest.approx(true_cost(known))
+    assert "no `embedding` 4 with `factor` 2" in str(found[2].failure)
+    with pytest.raises(ConfigurationError, match="not transformer_xl"):
+        model.predict([other])
+
+
+def test_faults_of_the_settings_are_reported_together() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        fit(threads=0, networks=1, held_out=0, max_seconds=0)
+    assert len(caught.value.faults) == 4
+
+
+def test_features_are_sums_over_the_layers() -> None:
+    row = features([architecture("gpt2", 32, (1, 2), (64, 80), 8, 1)], [(0, 1), (8, 1)])[0]
+    assert row.tolist() == [2, 64, 2048, 3, 144, 32 * 144, 0, 0, 1, 32]
+    assert len(feature_names([(0, 1), (8, 1)])) == len(row) == len(LAYER) + 4
+
+
+def test_coefficients_are_never_negative() -> None:
+    matrix = generator(0).uniform(size=(30, 4))
+    found = solve(matrix, np.maximum(matrix @ [1.0, -2.0, 0.5, 3.0], 0.1))
+    assert (found >= 0).all()
+    assert found[1] == 0
+
+
+def test_the_sample_covers_every_embedding_and_both_ends() -> None:
+    chosen = spread_sample(SPACE, 24, seed=3)
+    assert len({a.key for a in chosen}) == 24
+    counts = [sum(pair_of(a)[0] == e for a in chosen) for e in (0, 8)]
+    assert min(counts) >= 11
+    assert chosen == spread_sample(SPACE, 24, seed=3)
+    one = Decoder(layers="1", width="16", inner="32", heads=(1,), embedding=(0,), factor=(1,))
+    assert len(spread_sample(one, 24, seed=3)) == 1
