@@ -40,8 +40,8 @@ SPACE: dict[str, Any] = {
     "embedding": (0, 16, 32, 64),
     "factor": (1, 2, 4),
 }
-#: Shares of the steps at which the curve has a point: every 2.5 %, and one at 1.25 %.
-SHARES = (0.0125, *(k / 40 for k in range(1, 41)))
+#: Shares of the steps at which the curve has a point: every 5 %, and two before.
+SHARES = (0.0125, 0.025, *(k / 20 for k in range(1, 21)))
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Protocol:
     length: int = 64
     memory: int = 64  # transformer_xl only
     batch: int = 8
-    steps: int = 600
+    steps: int = 500
     learning_rate: float = 3e-3
     warmup: float = 0.05
     weight_decay: float = 0.1
     initial: float = 0.02  # deviation of the initial weights
     curve_tokens: int = 4_096  # of the validation text, for the points of the curve
-    final_tokens: int = 65_536  # of the validation and of the test text, for the final perplexities
+    final_tokens: int = 32_768  # of the validation and of the test text, for the final perplexities
 
     def training(self, seed: int) -> TrainingSettings:
         return TrainingSettings(
@@ -301,6 +301,8 @@ def merge(arguments: argparse.Namespace) -> None:
     table = pd.DataFrame(sorted(rows.values(), key=lambda row: (row["source"], row["seed"], row["architecture"])))
     for name in ("backbone", "vocabulary", "length", "batch", "learning_rate"):
         table[name] = protocol[name]
+    table["positions"] = protocol["length"]
+    table["cutoffs"] = [list(protocol["cutoffs"])] * len(table)
     table.to_parquet(arguments.to, index=False)
     print(f"{len(table)} networks in {arguments.to}")
 
