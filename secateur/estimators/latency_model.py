@@ -104,6 +104,14 @@ class LatencyModel:
             raise ConfigurationError(faults)
         where = resolve_device(device)
         check_runtime(runtime, where)
+        settings: dict[str, Any] = {
+            "device": where,
+            "threads": threads,
+            "batch": batch,
+            "length": length,
+            "kind": KIND,
+            "runtime": runtime,
+        }
         start, total = time.perf_counter(), networks + held_out
         chosen = spread_sample(space, total, seed)
         pairs = tuple(sorted({pair_of(a) for a in chosen}))
@@ -117,24 +125,12 @@ class LatencyModel:
             spent = time.perf_counter() - start
             if spent > max_seconds and len(measured) >= fewest:
                 break
+            share = max(0.05, (max_seconds - spent) / (total - done))
             try:
-                network = build(architecture).eval()
-                share = max(0.05, (max_seconds - spent) / (total - done))
-                latency = measure_model(
-                    network,
-                    device=where,
-                    threads=threads,
-                    batch=batch,
-                    length=length,
-                    kind=KIND,
-                    max_seconds=share,
-                    runtime=runtime,
-                )
+                latency = measure_model(build(architecture).eval(), max_seconds=share, **settings)
             except (RuntimeError, MemoryError, ValueError) as error:  # too large for the device: the others will do
                 failures.append(f"{type(error).__name__}: {error}")
                 continue
-            finally:
-                network = None
             measured.append((architecture, latency.median))
             loaded += latency.loaded
             if progress is not None:
@@ -167,7 +163,7 @@ class LatencyModel:
             fault = self.fault(architecture)
             if fault:
                 raise ConfigurationError(fault)
-        return features(architectures, self.pairs) @ self._vector
+        return np.asarray(features(architectures, self.pairs) @ self._vector)
 
     def fault(self, architecture: Architecture) -> str | None:
         """Why the architecture cannot be predicted, or None."""
