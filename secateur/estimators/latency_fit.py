@@ -1,9 +1,10 @@
 """The arithmetic behind the latency model: which networks to measure, what they are described by, and the fit.
 
-Why this model: on 72 GPT-2s of the paper's space (batch 1, length 192, one thread; 20 held out, 20 splits; a busy machine), its
-mean error was 8.2 %, as with further powers of the width (8.2…8.4 %), a correction per width (7.8 %) and layers timed one by one
-(7.2 %, which only torch allows); multiply-accumulates alone gave 30 %. What was left was the machine: errors of embedding and
-layers rise and fall together (correlation 0.6). Measured in three turns, minutes apart, the same model was off by 5.6 %.
+Why this model: on 72 GPT-2s of the paper's space (batch 1, length 192, one thread; 20 held out, 20 splits; a busy machine) its
+mean error was 8.2 %; with further powers of the width 8.2…8.4 %, with a correction per width 7.8 %, with layers timed one by
+one 7.2 % (only torch allows that), with multiply-accumulates alone 30 %. What was left was the machine: errors of embedding
+and layers rise and fall together (correlation 0.6). Fitted to 60 networks measured in three turns, about a minute apart, it was
+off by 5.6 % on 20 others, on a machine as busy.
 """
 
 from __future__ import annotations

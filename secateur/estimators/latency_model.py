@@ -32,7 +32,7 @@ from secateur.spaces.base import Space
 
 KIND = "language_modelling"
 #: How often each network has its turn. Others' work makes a machine slower for seconds at a time; the median of turns that are
-#: minutes apart is not bent by it.
+#: about a minute apart is bent less by it.
 ROUNDS = 3
 
 

@@ -120,5 +120,4 @@ def test_the_peak_is_the_growth_of_the_resident_memory(backbone: str) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["computed"] > 100e6
-    print(found)
     assert found["grown"] == pytest.approx(found["computed"], rel=0.05)
