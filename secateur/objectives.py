@@ -15,6 +15,7 @@ import numpy as np
 
 from secateur.errors import ConfigurationError, UnknownNameError
 
+
 class Quantity(NamedTuple):
     """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better."""
 

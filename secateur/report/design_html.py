@@ -34,6 +34,7 @@ def render_design(data: DesignReportData) -> str:
         slices=design_figures.axis_titles(data),
         comparison=design_tables.comparison_table(data),
         average=design_tables.comparison_average(data),
+        averages=[design_tables.comparison_average(data, family) for family in design_tables.families(data)],
         titles={name: title(name) for name in [data.proxy, *data.costs]},
         objectives=[_objective(data, text) for text in data.objectives],
         front=design_tables.front_table(data),

@@ -138,14 +138,19 @@ def _together(data: DesignReportData, baseline: Row, at: float | None, members: 
     return {"together_key": best} | {f"{cost}_together": found.get(cost) for cost in data.costs}
 
 
-def comparison_average(data: DesignReportData) -> Row:
-    """The savings averaged over the baselines that the front reaches; `reached` says how many, `baselines` out of how many.
+def families(data: DesignReportData) -> list[str]:
+    """The baselines' families, in their order: the first is the one that the summary is about."""
+    return list(dict.fromkeys(str(b["family"]) for b in data.baselines))
 
-    `largest` is the row of the reached baseline with the highest proxy, or None.
+
+def comparison_average(data: DesignReportData, family: str | None = None) -> Row:
+    """The savings averaged over the baselines of a family (by default the first) that the front reaches; `reached` says how
+    many, `baselines` out of how many. `largest` is the row of the reached baseline with the highest proxy, or None.
     """
-    rows = comparison_rows(data)
+    family = next(iter(families(data)), None) if family is None else family
+    rows = [row for row in comparison_rows(data) if row["family"] == family]
     reached = [row for row in rows if any(row[f"{cost}_saving"] is not None for cost in data.costs)]
-    average: Row = {"name": "average", "reached": len(reached), "baselines": len(rows)}
+    average: Row = {"name": f"average of {family}", "reached": len(reached), "baselines": len(rows)}
     for name in (f"{cost}_{what}" for cost in data.costs for what in ("saving", "between_saving", "together")):
         values = [row[name] for row in reached if row[name] is not None]
         average[name] = float(np.mean(values)) if values else None
@@ -205,10 +210,9 @@ def summary(data: DesignReportData) -> str:
     parts = [f"{lower_by(average[f'{c}_saving'])} {title(c)}" for c in data.costs if average[f"{c}_saving"] is not None]
     if not parts:
         return f"{size}."
-    families = " and ".join(dict.fromkeys(b["family"] for b in data.baselines))
     count, whole = average["reached"], average["baselines"]
     reached = f"the {count}" if count == whole else f"{count} of the {whole}"
     return (
-        f"{size}. At the {title(data.proxy)} of {reached} layer-scaled {families} networks, or more, "
+        f"{size}. At the {title(data.proxy)} of {reached} layer-scaled {families(data)[0]} networks, or more, "
         f"they have on average {' and '.join(parts)}."
     )

@@ -47,6 +47,12 @@ def design(
     ] = False,
     vocabulary: Annotated[int, typer.Option(help="Tokens of the vocabulary.", rich_help_panel=_NETWORK)] = 50257,
     positions: Annotated[int, typer.Option(help="The longest text, in tokens (GPT-2).", rich_help_panel=_NETWORK)] = 1024,
+    cutoffs: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the vocabulary's clusters end: 20000,40000. By default these two and 200000.", rich_help_panel=_NETWORK
+        ),
+    ] = None,
     recurrence: Annotated[
         int, typer.Option(help="Tokens of the memory of earlier segments (Transformer-XL).", rich_help_panel=_NETWORK)
     ] = 192,

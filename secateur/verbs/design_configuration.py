@@ -10,6 +10,8 @@ from secateur.catalogue import SEARCHERS
 from secateur.errors import ConfigurationError, SecateurError, UnknownNameError
 from secateur.objectives import DESIGN, PROXIES, Objective
 from secateur.spaces.decoder import Decoder
+from secateur.spaces.decoder_counts import checked_cutoffs
+from secateur.spaces.domains import options
 from secateur.verbs.design_presets import preset
 from secateur.verbs.settings import Settings
 
@@ -35,6 +37,11 @@ class DesignConfiguration(Settings):
     def bounds_parsed(self) -> list[Objective]:
         return [Objective.parse(b, DESIGN) for b in self.bounds or []]
 
+    def cutoffs_parsed(self) -> tuple[int, ...]:
+        """Where the clusters of the adaptive embedding end."""
+        given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
+        return checked_cutoffs(given, self.vocabulary)
+
     @property
     def memory(self) -> int:
         """Tokens that a Transformer-XL remembers of earlier segments."""
@@ -49,6 +56,8 @@ def resolve(given: Mapping[str, Any]) -> DesignConfiguration:
         value = getattr(configuration, name)
         texts = [value] if isinstance(value, str | Objective) else list(value or [])
         setattr(configuration, name, [str(v) for v in texts])
+    if configuration.cutoffs is not None and not isinstance(configuration.cutoffs, str):
+        configuration.cutoffs = ",".join(map(str, configuration.cutoffs))
     for name in _RANGES:  # plain YAML: a range that is an object, or a tuple, as text or a list
         value = getattr(configuration, name)
         setattr(configuration, name, list(value) if isinstance(value, list | tuple) else str(value))
@@ -98,6 +107,8 @@ def _faults(c: DesignConfiguration) -> list[str]:
     at_least_one = ("trials", "vocabulary", "positions", "batch", "length", "threads", "most_measured")
     faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
     faults += [f"`{n}` must be above 0, got {getattr(c, n)}." for n in ("seconds", "fit_seconds") if getattr(c, n) <= 0]
+    if c.vocabulary >= 1:
+        tried(c.cutoffs_parsed)
     if c.recurrence < 0:
         faults.append(f"`recurrence` must not be negative, got {c.recurrence}.")
     if c.backbone == "gpt2" and c.length > c.positions:

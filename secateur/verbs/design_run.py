@@ -44,7 +44,13 @@ class DesignMember(Member):
         assert self.run is not None
         c = self.run.configuration
         return build(
-            self.architecture, vocabulary=c.vocabulary, positions=c.positions, memory=c.memory, dropout=dropout, seed=seed
+            self.architecture,
+            vocabulary=c.vocabulary,
+            cutoffs=c.cutoffs_parsed(),
+            positions=c.positions,
+            memory=c.memory,
+            dropout=dropout,
+            seed=seed,
         )
 
     def train(self, text: str | Path, *, to: str | Path, **options: Any) -> Trained:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from secateur.architecture import Architecture
@@ -44,6 +45,7 @@ class DesignStages:
         self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
         self.network: dict[str, Any] = {
             "vocabulary": self.c.vocabulary,
+            "cutoffs": self.c.cutoffs_parsed(),
             "positions": self.c.positions,
             "memory": self.c.memory,
         }
@@ -159,13 +161,14 @@ class DesignStages:
     def baselines(self) -> None:
         """Measure a published decoder with 1 to 16 of its layers: what one would take without a search.
 
-        Its embedding is the smallest of the space, so that what is compared is the decoder alone.
+        Once with the smallest embedding of the space, so that the decoder alone is compared, and once as published.
         """
         rows = self.run.baselines
         estimators = [self.cost, *self._measuring(("latency", "memory"))]
         known = {row["key"] for row in rows}
+        jobs = self._layer_scaled()
         with self.progress.bar("measuring baselines") as advance:
-            for done, (name, family, layers, architecture) in enumerate(self._layer_scaled()):
+            for done, (name, family, layers, architecture) in enumerate(jobs):
                 if architecture.key not in known:
                     values: dict[str, float] = {}
                     for estimator in estimators:
@@ -173,7 +176,7 @@ class DesignStages:
                     row = {"name": name, "family": family, "layers": layers, "values": values}
                     rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})
                     self.store.set_meta("baselines", rows)
-                advance(done + 1, len(BASELINE_LAYERS))
+                advance(done + 1, len(jobs))
 
     def report(self) -> None:
         """The page that shows it all."""
@@ -242,9 +245,14 @@ class DesignStages:
         return all(o.violated(counted, {}) is None for o in (*self.run.objectives, *self.run.bounds))
 
     def _layer_scaled(self) -> list[tuple[str, str, int, Architecture]]:
+        """Name, family, layers and architecture of each baseline."""
         allowed = self.run.space.allowed
-        base = base_of(self.c.backbone, embedding=allowed.embedding[0], factor=allowed.factor[-1])
-        return [(base.title(n), base.name, n, base.with_layers(n)) for n in BASELINE_LAYERS]
+        published = base_of(self.c.backbone)
+        embedding, factor = allowed.embedding[0], allowed.factor[-1]
+        alike = base_of(self.c.backbone, embedding=embedding, factor=factor)
+        alike = replace(alike, name=f"{published.name} with embedding {embedding or 'plain'}")
+        bases = [published] if alike.with_layers(1) == published.with_layers(1) else [alike, published]
+        return [(base.title(n), base.name, n, base.with_layers(n)) for base in bases for n in BASELINE_LAYERS]
 
     def _to_measure(self) -> list[DesignMember]:
         """At most `most_measured` of the front: at the proxy of each baseline, and then evenly between least and most, the

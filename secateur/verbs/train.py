@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,7 +77,7 @@ def train(
     int8: Annotated[bool, typer.Option("--int8", help="Write model.int8.onnx as well.")] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of weights, order and dropout.")] = 0,
-    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = False,
+    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
 ) -> Trained:
     """Train an architecture that `secateur design` found, on your text. Started again, it goes on exactly where it was.
 
@@ -98,6 +99,7 @@ def train(
         to=to,
         tokenizer=tokenizer,
         vocabulary=c.vocabulary,
+        cutoffs=c.cutoffs_parsed(),
         positions=c.positions,
         memory=c.memory,
         steps=steps,
@@ -126,6 +128,7 @@ def train_architecture(
     to: str | Path,
     tokenizer: str | Path | None = None,
     vocabulary: int,
+    cutoffs: Sequence[int] | None = None,
     positions: int = 1024,
     memory: int = 0,
     steps: int | None = None,
@@ -185,6 +188,7 @@ def train_architecture(
         "text": digest(said.train, said.validation, said.test or ""),
         "tokenizer": None if tokenizer is None else str(tokenizer),
         "vocabulary": vocabulary,
+        "cutoffs": None if cutoffs is None else list(cutoffs),
         "positions": positions,
         "memory": memory,
         "length": length,
@@ -199,6 +203,7 @@ def train_architecture(
     model = build(
         architecture,
         vocabulary=vocabulary,
+        cutoffs=cutoffs,
         positions=positions,
         memory=memory,
         dropout=dropout,
@@ -206,7 +211,7 @@ def train_architecture(
         bos_token_id=words.bos_token_id,
         eos_token_id=words.eos_token_id,
     )
-    again = f"go on with the same command: the training in `{folder}` continues where it was."
+    again = f"Go on with the same command: the training in `{folder}` continues where it was."
     try:
         with bars.bar("training") as advance, quiet():
             result = train_text(
@@ -221,9 +226,9 @@ def train_architecture(
                 progress=advance,
             )
     except Stopped as stop:
-        raise Stopped(f"{stop} To {again}") from None
+        raise Stopped(f"{stop} {again}") from None
     except KeyboardInterrupt:
-        raise Stopped(f"stopped. To {again}") from None
+        raise Stopped(f"stopped. {again}") from None
     except EvaluationFailure as failure:
         raise StudyError(f"{failure} Start again in a new folder.") from failure
     test = None if tokens.test is None else evaluate_text(model, tokens.test, length=length, batch=batch_size)

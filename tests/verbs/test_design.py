@@ -68,10 +68,14 @@ def test_a_run_ends_with_a_measured_front(finished: Path) -> None:
     assert best.values["decoder_parameters"] == max(m.values["decoder_parameters"] for m in members)
 
 
-def test_the_baselines_are_measured_with_the_smallest_embedding_of_the_space(finished: Path) -> None:
+def test_the_baselines_are_measured_with_the_smallest_embedding_of_the_space_and_as_published(finished: Path) -> None:
     rows = open_run(finished).baselines
-    assert [(row["name"], row["layers"]) for row in rows] == [("GPT-2 small, 1 layer", 1), ("GPT-2 small, 2 layers", 2)]
-    assert {row["choices"]["embedding"] for row in rows} == {8}
+    assert [(row["name"], row["layers"], row["choices"]["embedding"]) for row in rows] == [
+        ("GPT-2 small with embedding 8, 1 layer", 1, 8),
+        ("GPT-2 small with embedding 8, 2 layers", 2, 8),
+        ("GPT-2 small, 1 layer", 1, 0),
+        ("GPT-2 small, 2 layers", 2, 0),
+    ]
     assert all(row["values"]["latency"] > 0 and row["values"]["memory"] > 4 * row["values"]["parameters"] for row in rows)
 
 
@@ -179,6 +183,7 @@ def test_bounds_are_kept_and_checked_before_anything_is_built(tmp_path: Path, mo
         ({"bounds": ["parameters"]}, "bounds nothing"),
         ({"bounds": ["parameters>=5M<=1M"]}, "contradict"),
         ({"length": 32}, "at most `positions`"),
+        ({"cutoffs": "20,90"}, "vocabulary"),
         ({"trials": 0}, "`trials` must be at least 1"),
         ({"device": "tpu"}, "cuda:N"),
         ({"preset": "lts"}, "preset"),

@@ -7,7 +7,6 @@ import math
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from secateur.tasks.text import load_text, token_ids
 from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
 from secateur.training import text_trainer
 from secateur.training.text_trainer import evaluate_text
-from secateur.verbs import starting
+from secateur.verbs.design import design
 from secateur.verbs.train import Trained, train, train_architecture
 
 SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
@@ -132,20 +131,36 @@ def test_faults(text: Path, tmp_path: Path) -> None:
         train_architecture(SMALL, text=text, to=tmp_path / "a", **{**OPTIONS, "learning_rate": 1e30, "warmup": 0.0})
 
 
-def test_which_architecture_of_a_run(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Opened:
-        configuration = SimpleNamespace(verb="design", vocabulary=270, positions=16, memory=0)
-        front = SimpleNamespace(best=lambda under: SimpleNamespace(architecture=SMALL, under=under))
-
-        def member(self, key: str) -> Any:
-            return SimpleNamespace(architecture=SMALL)
-
-    monkeypatch.setattr(starting, "open_run", lambda folder: Opened())
-    options = {name: value for name, value in OPTIONS.items() if name not in ("vocabulary", "positions")} | {"steps": 2}
-    assert train(tmp_path, text=text, to=tmp_path / "a", pick="abc", **options).architecture == SMALL
-    assert train(tmp_path, text=text, to=tmp_path / "b", under=["latency=20ms"], **options).steps == 2
+def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
+    run = design(
+        to=tmp_path / "run",
+        layers="1..2",
+        width="16",
+        inner="32..64:16",
+        heads="2",
+        embedding="8",
+        vocabulary=270,
+        cutoffs="100",
+        positions=16,
+        length=8,
+        objectives=["decoder_parameters", "macs"],
+        trials=6,
+        baselines=False,
+        progress=False,
+    )
+    options = {name: value for name, value in OPTIONS.items() if name not in ("vocabulary", "positions")}
+    options |= {"steps": 2, "progress": False}
+    smallest = min(run.front, key=lambda m: m.values["macs"])
+    found = train(run.folder, text=text, to=tmp_path / "a", pick=smallest.key, **options)
+    assert found.architecture == smallest.architecture
+    assert found.parameters == smallest.values["parameters"]
+    bound = f"macs={smallest.values['macs']}"
+    assert train(run.folder, text=text, to=tmp_path / "b", under=[bound], **options).architecture == smallest.architecture
+    assert smallest.train(text, to=tmp_path / "c", **options).perplexity == found.perplexity
     with pytest.raises(ConfigurationError, match="either --under"):
-        train(tmp_path, text=text, to=tmp_path / "c", **options)
-    Opened.configuration.verb = "prune"
+        train(run.folder, text=text, to=tmp_path / "d", **options)
+
+
+def test_a_pruning_run_has_nothing_to_train(finished: Path, text: Path, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="is no run of `secateur design`"):
-        train(tmp_path, text=text, to=tmp_path / "c", pick="abc", **options)
+        train(finished, text=text, to=tmp_path / "d", pick="abc", progress=False)
