@@ -4,15 +4,18 @@ A page's blocks run in order, in one namespace and one folder. `python` blocks a
 line goes through the command line; `make`, `pip`, `git`, `torchrun` and `cd` lines are only checked against what they name.
 
 The folder holds toys under the names that the pages use, so that no page is rewritten for the test (an existing path wins over
-a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `train.csv`, `reviews/`, and GLUE's RTE. A finished run lies in
-`runs/rte`, unless the page makes it itself. Three things differ from what a reader would see: there may be no GPU
-(`SUBSTITUTIONS`), the demo takes minutes (`PARSED_ONLY`), and latencies are measured only briefly (`hurry`).
+a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `train.csv`, `reviews/`, GLUE's RTE, `my-text.txt`, a
+task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and `runs/phone`, unless the page
+makes them itself. What differs from what a reader would see: there may be no GPU (`SUBSTITUTIONS`), the demo takes minutes and
+tasks of the hub need a connection (`parsed_only`), latencies are measured only briefly, and where a page names no sizes,
+`secateur design` searches a toy space (`hurry`).
 """
 
 from __future__ import annotations
 
 import ast
 import csv
+import json
 import os
 import random
 import re
@@ -20,7 +23,10 @@ import shlex
 import shutil
 import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -34,8 +40,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: What a snippet says → what the test runs.
 SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"'}
-#: Commands whose options are checked, and which are not run.
-PARSED_ONLY = {"demo"}
+#: What `secateur design` takes for what a page leaves open: a space that is searched in seconds.
+TOY_SPACE = {"layers": "1..2", "width": "16..32:16", "inner": "32..64:16", "heads": "2,4", "embedding": "8", "trials": 20}
+TOY_SIZES = {"vocabulary": 300, "positions": 512, "length": 16, "most_measured": 6, "unsteady": True}
+TOY_SECONDS = {"seconds": 0.05, "fit_seconds": 0.5}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -96,12 +104,76 @@ def write_model(folder: Path, family: str, texts: list[str]) -> None:
     toy_tokenizer(texts).save_pretrained(folder)
 
 
+def write_text(folder: Path) -> None:
+    rng = random.Random(0)
+    words = ["the", "a", "small", "network", "reads", "writes", "text", "with", "fast", "layer", "head", "garden", "rose"]
+    lines = [" ".join(rng.choice(words) for _ in range(9)) + "." for _ in range(400)]
+    (folder / "my-text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_task(folder: Path) -> None:
+    """The task that docs/how-to/evaluate.md shows, with data, and a model that can be asked."""
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_tokenizer import toy_tokenizer
+
+    told = next(b.text for b in blocks(ROOT / "docs" / "how-to" / "evaluate.md") if b.language == "yaml")
+    (folder / "tasks").mkdir()
+    (folder / "tasks" / "colours.yaml").write_text(told, encoding="utf-8")
+    questions = [{"question": "The sky is", "choices": ["blue", "square"], "gold": 0}]
+    questions += [{"question": "A rose is", "choices": ["Tuesday", "red"], "gold": 1}]
+    (folder / "colours").mkdir()
+    for name in ("train", "test"):
+        lines = "".join(json.dumps(question) + "\n" for question in questions)
+        (folder / "colours" / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    toy_model("gpt2", "causal", layers=2, n_positions=128).save_pretrained(folder / "my-gpt2")
+    toy_tokenizer(["The sky is blue square", "A rose is Tuesday red"], pad=False).save_pretrained(folder / "my-gpt2")
+
+
+def write_table(path: Path) -> None:
+    """A table of decoders as if they had been trained."""
+    import pandas
+
+    from secateur.rng import generator
+    from secateur.spaces.decoder import Decoder
+    from secateur.spaces.decoder_counts import decoder_parameters
+
+    rows = []
+    space = Decoder(layers="1..3", width="16..32:16", inner="32..96:16", heads=(2, 4), embedding=(8,), factor=(1,))
+    for place, architecture in enumerate(space.sample_many(8, generator(0))):
+        size = decoder_parameters(architecture)
+        losses = [5.5, 5.0, 4.0 + 1000 / size + 0.01 * (place % 3)]
+        row = {
+            "architecture": architecture.to_json(),
+            "perplexity": 2.718 ** losses[-1],
+            "source": "random",
+            "latency": size / 1e7,
+        }
+        rows.append({**row, "steps": [1, 50, 100], "curve": losses, "vocabulary": 300, "positions": 64})
+    path.parent.mkdir(parents=True)
+    pandas.DataFrame(rows).to_parquet(path)
+
+
 @pytest.fixture(scope="session")
 def hurry() -> Iterator[None]:
-    """A latency is measured for a tenth of a second, steady or not."""
+    """A latency is measured for a tenth of a second, steady or not, and what is designed is a toy."""
+    import secateur.devices.latency as clocks
+    import secateur.verbs.design_stages as stages
+    from secateur.devices import check_steady
     from secateur.estimators.latency import LatencyEstimator
+    from secateur.verbs.design import design
+    from secateur.verbs.design_presets import PRESETS as DESIGN_PRESETS
 
-    with mock.patch.dict(LatencyEstimator.__init__.__kwdefaults__, max_seconds=0.1):
+    with ExitStack() as stack:
+        for function, values in (
+            (LatencyEstimator.__init__, {"max_seconds": 0.1}),
+            (check_steady, {"seconds": 0.02}),
+            (design, TOY_SIZES | TOY_SECONDS),
+        ):
+            stack.enter_context(mock.patch.dict(function.__kwdefaults__, values))
+        for name in ("default", "javaheripi2022"):
+            stack.enter_context(mock.patch.dict(DESIGN_PRESETS[name], TOY_SPACE))
+        stack.enter_context(mock.patch.object(stages, "BASELINE_LAYERS", range(1, 2)))
+        stack.enter_context(mock.patch.object(clocks, "gc"))  # a collection before each takes longer than a toy's measurement
         yield
 
 
@@ -128,6 +200,10 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, hurry: None) -> Path:
             progress=False,
         )
     run.close()
+    write_text(folder)
+    write_task(folder)
+    write_table(folder / "recipes" / "design" / "benchmark.parquet")
+    secateur.design(to=folder / "runs" / "phone", progress=False).close()
     return folder
 
 
@@ -139,6 +215,7 @@ def desk(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(folder)
     monkeypatch.setenv("SECATEUR_DATA", str(folder))
     monkeypatch.setattr("webbrowser.open", lambda address: True)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     known = dict(ANATOMIES)
     yield folder
     ANATOMIES.clear()
@@ -192,17 +269,24 @@ def run_secateur(variables: dict[str, str], words: list[str]) -> None:
     from secateur.cli import app
 
     words = shlex.split(substituted(shlex.join(words)))
-    if words[0] in PARSED_ONLY:
+    if parsed_only(words):
         words = [*words, "--help"]
     with mock.patch.dict(os.environ, variables):
         result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
 
 
+def parsed_only(words: list[str]) -> bool:
+    """Whether a command's options are checked, and it is not run."""
+    tasks = [word for before, word in pairwise(words) if before in ("--task", "--preset")]
+    hub = words[0] == "evaluate" and not all("colours" in task for task in tasks)
+    return words[0] == "demo" or hub or (words[0] == "evaluate" and find_spec("lm_eval") is None)
+
+
 def check_pip(words: list[str]) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for word in words:
-        for named in re.findall(r"\[([\w,]+)\]", word):
+        for named in re.findall(r"\[([\w,-]+)\]", word):
             assert set(named.split(",")) <= set(extras), word
     if "-c" in words:
         assert (ROOT / words[words.index("-c") + 1]).is_file()
@@ -212,10 +296,10 @@ def check_pip(words: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run(page, desk):
     found = blocks(page)
-    if any(
-        "runs/rte" in line and re.search(r"--to runs/rte|to=\"runs/rte\"", line) for b in found for line in b.text.splitlines()
-    ):
-        shutil.rmtree(desk / "runs" / "rte")
+    if page.name == "evaluate.md":
+        pytest.importorskip("lm_eval")
+    for made in set(re.findall(r"(?:--to |to=\")(runs/\w+)", "\n".join(b.text for b in found))):
+        shutil.rmtree(desk / made, ignore_errors=True)
     names: dict[str, object] = {"__name__": "page"}
     for block in found:
         if block.language == "python":
