@@ -183,12 +183,13 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
         is_causal = visible is None and (seen == 0)
         stack = self.transformer
         states = stack.drop(stack.wte(input_ids) + stack.wpe(position_ids))
-        every = [states]
+        asked = output_hidden_states or self.config.output_hidden_states
+        every = []  # kept only where asked for: they would all stay in memory
         for block in stack.h:
+            every += [states] if asked else []
             states = block(states, visible, is_causal, past_key_values=past_key_values)
-            every.append(states)
         states = stack.ln_f(states)
-        every[-1] = states
+        every += [states] if asked else []
         loss = logits = None
         if labels is not None:
             loss, logits = loss_and_logits(self.lm_head, stack.wte, states, labels, num_items_in_batch)
@@ -199,7 +200,7 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
             loss=loss,  # type: ignore[arg-type]
             logits=logits,  # type: ignore[arg-type]
             past_key_values=past_key_values if use_cache else None,
-            hidden_states=tuple(every) if output_hidden_states or self.config.output_hidden_states else None,
+            hidden_states=tuple(every) if asked else None,
         )
 
     def as_stock(self) -> Any:
