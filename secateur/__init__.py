@@ -7,7 +7,7 @@ half = run.front.best(under={"body_parameters": "50%"})
 half.save("rte-half")
 
 run = secateur.design()  # from nothing, for this machine
-run.front.best(under={"latency": "50ms"}).train("my-text", to="my-model")
+run.front.best(under={"latency": "200ms"}).train("my-text", to="my-model")
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ QUANTITIES: dict[str, Quantity] = {
     "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max"),
     "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max"),
     "fisher": Quantity("", "squared activation × gradient, summed over channels", "max"),
-    "synflow": Quantity("", "synaptic flow: the product of absolute weights along all paths (logarithm)", "max"),
+    "synflow": Quantity("", "synaptic flow: the product of absolute weights along every path, summed", "max"),
     "jacob_cov": Quantity("", "how little the outputs' Jacobians of different texts resemble each other", "max"),
     "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max"),
-    "naswot": Quantity("", "NASWOT: the same of the first feed-forward units' codes", "max"),
+    "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max"),
     "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max"),
 }
 
@@ -89,7 +89,7 @@ class Bound:
         if not self.relative:
             return self.value
         if unpruned is None:
-            raise ConfigurationError(f"a bound of {self} is relative to the unpruned network, whose value is not known.")
+            raise ConfigurationError(f"a bound of {self} is relative to an unpruned network, and none is known: give a number.")
         return self.value * unpruned
 
     def __str__(self) -> str:

@@ -268,8 +268,8 @@ def _protocol(folder: Path) -> Protocol:
 
 
 def latency(arguments: argparse.Namespace) -> None:
-    """Median seconds of a forward pass, batch 1 × length, one thread, for every architecture without such a row."""
-    from secateur.devices import measure_model
+    """Median seconds of a forward pass, batch 1 × length, one thread, and its peak memory, for every architecture without."""
+    from secateur.devices import dummy_inputs, measure_model, peak_memory
 
     protocol = _protocol(arguments.out)
     known = {row["key"] for row in rows_of(arguments.out, "latency")}
@@ -280,10 +280,11 @@ def latency(arguments: argparse.Namespace) -> None:
     for key, architecture in there.items():
         if key in known:
             continue
-        found = measure_model(
-            protocol.build(architecture, 0), threads=1, batch=1, length=protocol.length, max_seconds=arguments.seconds
-        )
-        append(arguments.out / "latency-0.jsonl", {"key": key, "latency": found.median, "latency_loaded": found.loaded})
+        network = protocol.build(architecture, 0)
+        memory = peak_memory(network, dummy_inputs(network, 1, protocol.length))
+        found = measure_model(network, threads=1, batch=1, length=protocol.length, max_seconds=arguments.seconds)
+        row = {"key": key, "latency": found.median, "latency_loaded": found.loaded, "memory": memory.peak}
+        append(arguments.out / "latency-0.jsonl", row)
 
 
 def merge(arguments: argparse.Namespace) -> None:

@@ -61,7 +61,7 @@ def design(
         typer.Option(
             "--objective",
             help="decoder_parameters (or another proxy of quality) first, then costs: latency, memory, parameters, macs; also "
-            "with bounds: 'latency<=50ms'. Give it several times.",
+            "with bounds: 'latency<=200ms'. Give it several times.",
             rich_help_panel=_SEARCH,
         ),
     ] = None,

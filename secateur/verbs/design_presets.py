@@ -17,7 +17,7 @@ DEFAULT: dict[str, Any] = {
     "measure": "front",
 }
 
-#: Javaheripi et al. (2022): every candidate is measured, and the front is the lower convex hull of what was measured.
+#: Javaheripi et al. (2022): every candidate is measured, and parents come from the lower convex hull of what was measured.
 JAVAHERIPI2022: dict[str, Any] = {**DEFAULT, "hull": True, "measure": "all"}
 
 #: Models of 300 to 500 million parameters.

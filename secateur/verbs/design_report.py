@@ -78,4 +78,5 @@ def _model(run: DesignRun) -> dict[str, Any] | None:
         "max_error": report["max"],
         "seconds": report["seconds"],
         "networks": report["networks"],
+        "held_out": report["held_out"],
     }

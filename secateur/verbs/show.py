@@ -42,6 +42,10 @@ def front_table(members: Sequence[Any]) -> None:
         _designed_table(members)
 
 
+#: Headings that fit a terminal of 80 columns.
+_SHORT = {"decoder_parameters": "decoder", "parameters": "all"}
+
+
 def _designed_table(members: Sequence[DesignMember]) -> None:
     """A table of decoders: what stands for quality, costs, and how well latency was predicted."""
     from rich.box import SIMPLE
@@ -51,11 +55,11 @@ def _designed_table(members: Sequence[DesignMember]) -> None:
     assert run is not None
     names = list(dict.fromkeys([*(o.name for o in run.objectives), "parameters"]))
     many = f"{len(members)} architectures on the front of {run.folder}" if len(members) > 1 else f"The best of {run.folder}"
-    table = Table(title=many, title_justify="left", box=SIMPLE)
+    table = Table(title=f"{many}; parameters of the decoder and in all", title_justify="left", box=SIMPLE)
     table.add_column("key", no_wrap=True)
     table.add_column("layers × width", no_wrap=True)
-    for name in (*(name.replace("_", " ") for name in names), "predicted"):
-        table.add_column(name, justify="right")
+    for name in (*(_SHORT.get(name, name.replace("_", " ")) for name in names), "predicted"):
+        table.add_column(name, justify="right", no_wrap=True)
     for member in members:
         predicted = member.details.get("predicted_latency")
         shape = f"{len(member.architecture['heads'])} × {member.architecture['width']}"  # type: ignore[arg-type]

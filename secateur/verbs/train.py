@@ -56,7 +56,7 @@ def train(
     to: Annotated[Path, typer.Option(help="The folder to write; an unfinished training there goes on.")],
     pick: Annotated[str | None, typer.Option(help="The architecture with this key, or its beginning.")] = None,
     under: Annotated[
-        list[str] | None, typer.Option(help="The best within a bound: latency=20ms. Give it several times for several.")
+        list[str] | None, typer.Option(help="The best within a bound: latency=200ms. Give it several times for several.")
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -84,7 +84,7 @@ def train(
     Raises ConfigurationError, DataError, StudyError, or Stopped on Ctrl-C, when what was done is saved.
     """
     if (pick is None) == (not under):
-        raise ConfigurationError("say which architecture to train: either --under latency=20ms or --pick …")
+        raise ConfigurationError("say which architecture to train: either --under latency=200ms or --pick …")
     from secateur.verbs.run_folder import parse_under
     from secateur.verbs.starting import open_run
 
@@ -176,6 +176,7 @@ def train_architecture(
     from secateur.export.quiet import quiet
     from secateur.models import build
     from secateur.tasks.text import encode, load_text
+    from secateur.tasks.tokenizers import check_fits, load_tokenizer
     from secateur.training.text_trainer import evaluate_text, train_text
 
     where = resolve_device(device)
@@ -196,6 +197,8 @@ def train_architecture(
         "evaluations": evaluations,
         **asdict(settings),
     }
+    if tokenizer is not None:  # before anything is written: another try may name another one
+        check_fits(load_tokenizer(tokenizer), vocabulary)
     _begin(folder, started)
     bars = Progress(progress)
     words = _tokenizer(tokenizer, said, vocabulary, folder, bars)
@@ -274,7 +277,7 @@ def _begin(folder: Path, started: dict[str, Any]) -> None:
 
 def _tokenizer(given: str | Path | None, text: Text, vocabulary: int, folder: Path, bars: Progress) -> Any:
     """The tokenizer given, or one trained on the training text; that one is kept for a resumption."""
-    from secateur.tasks.tokenizers import check_fits, load_tokenizer, train_tokenizer
+    from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
 
     kept = folder / UNFINISHED / "tokenizer"
     if given is None and not kept.is_dir():
@@ -282,7 +285,6 @@ def _tokenizer(given: str | Path | None, text: Text, vocabulary: int, folder: Pa
         made.save_pretrained(folder / UNFINISHED / "tokenizer-unfinished")
         (folder / UNFINISHED / "tokenizer-unfinished").rename(kept)
     words = load_tokenizer(kept if given is None else given)
-    check_fits(words, vocabulary)
     if given is None and len(words) < vocabulary:
         bars.say(f"The text gives {len(words):,} tokens, fewer than the network's vocabulary of {vocabulary:,}.")
     return words

@@ -116,6 +116,7 @@ def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
         train_architecture(
             SMALL, text=text, to=tmp_path / "small", tokenizer=tmp_path / "words", **{**OPTIONS, "vocabulary": 260}
         )
+    assert not (tmp_path / "small").exists()
     found = train_architecture(SMALL, text=text, to=tmp_path / "model", tokenizer=str(tmp_path / "words"), **OPTIONS)
     assert len(load_tokenizer(found.folder)) == 265
 

@@ -1,0 +1,51 @@
+"""What a search saves against layer scaling at equal proxy: the tables of finished runs of `secateur design`, as one CSV.
+
+    python recipes/design/savings.py runs/gpt2 runs/transformer-xl > recipes/design/savings.csv
+
+A row per baseline: its latency and memory, those of the front's cheapest member with at least as many decoder parameters (found
+for each cost by itself), and how many times less the front needs.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+from secateur.report.design_tables import comparison_rows, prediction_errors
+from secateur.verbs.design_report import report_data
+from secateur.verbs.starting import open_run
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """The comparison of one run, ready for CSV."""
+    run = open_run(folder)
+    data = report_data(run)
+    rows = []
+    for found in comparison_rows(data):
+        row: dict[str, Any] = {"backbone": run.configuration.backbone, "baseline": found["family"], "layers": found["layers"]}
+        row["decoder_parameters"] = int(found["proxy"])
+        for cost, scale, digits in (("latency", 1e3, 2), ("memory", 1e-6, 1)):
+            own, front = found[cost], found[f"{cost}_front"]
+            row[cost] = round(own * scale, digits)
+            row[f"{cost}_front"] = None if front is None else round(front * scale, digits)
+            row[f"{cost}_times"] = None if front is None else round(own / front, 3)
+        rows.append(row)
+    errors = prediction_errors(data)
+    if errors:
+        said = f"{folder.name}: {errors['members']} members measured, predictions off by {errors['mean']:.1%} on average"
+        print(f"{said}, {errors['max']:.1%} at most; model: {run.latency_model['report']}", file=sys.stderr)
+    run.close()
+    return rows
+
+
+def main(folders: list[str]) -> None:
+    rows = [row for folder in folders for row in rows_of(Path(folder))]
+    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
