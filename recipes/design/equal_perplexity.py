@@ -6,8 +6,8 @@
     python recipes/design/benchmark.py train --text wikitext-2 --out runs/benchmark --list front.jsonl   # then latency, merge
     python recipes/design/equal_perplexity.py analyse recipes/design/benchmark.parquet
 
-The search runs in the space of the benchmark, with one embedding. The baseline has GPT-2's layers in this size: the inner width is
-4 × the width, and the layer is repeated 1 to 5 times.
+The search runs in the space of the benchmark, with one embedding. The baseline has GPT-2's layers in this size: the inner width
+is 4 × the width, and the layer is repeated 1 to 5 times.
 """
 
 from __future__ import annotations
