@@ -49,8 +49,9 @@ class DesignStages:
             "positions": self.c.positions,
             "memory": self.c.memory,
         }
-        self.cost = DecoderCost(**self.network, **self.sizes)
-        self.build = Builder(**self.network)
+        # What is measured is the first segment of a text: nothing is remembered yet.
+        self.cost = DecoderCost(**{**self.network, "memory": 0}, **self.sizes)
+        self.build = Builder(**self.network, device=str(self.device))
         #: Names of all that is optimised or bounded.
         self.wanted = [o.name for o in (*run.objectives, *run.bounds)]
 
@@ -216,15 +217,14 @@ class DesignStages:
     def _measuring(self, wanted: Iterable[str] | None = None) -> list[Estimator]:
         """What measures latency and memory for real, of those wanted."""
         names = set(self.wanted if wanted is None else wanted)
-        builder = Builder(**self.network, device=str(self.device))
         found: list[Estimator] = []
         if "memory" in names:
-            build: Callable[[Architecture], Any] = builder if self.device.type == "cuda" else builder.meta
+            build: Callable[[Architecture], Any] = self.build if self.device.type == "cuda" else self.build.meta
             found.append(MemoryEstimator(build, device=str(self.device), **self._kind, identity=self._identity))
         if "latency" in names:
             found.append(
                 LatencyEstimator(
-                    builder,
+                    self.build,
                     device=str(self.device),
                     threads=self.c.threads,
                     runtime=self.c.runtime,
@@ -255,25 +255,26 @@ class DesignStages:
         return [(base.title(n), base.name, n, base.with_layers(n)) for base in bases for n in BASELINE_LAYERS]
 
     def _to_measure(self) -> list[DesignMember]:
-        """At most `most_measured` of the front: at the proxy of each baseline, and then evenly between least and most, the
-        cheapest in each cost that is at least as good."""
+        """At most `most_measured` of the front, for at most three quarters of them those that are to be compared with a
+        baseline: the cheapest, in each cost, that is at least as good. The others lie evenly between the least and the most."""
         front = list(self.run.searched)
         most = int(self.c.most_measured)
         if len(front) <= most:
             return front
         proxy, *costs = self.run.objectives
-        values = sorted(m.values[proxy.name] for m in front)
-        levels = [self.cost.count(a)[proxy.name] for *_, a in self._layer_scaled()] if proxy.name in self.cost.yields else []
-        levels = [level for level in levels if values[0] <= level <= values[-1]]
-        levels += [values[round(i * (len(values) - 1) / max(most - 1, 1))] for i in range(most)]
+        counted = self.c.baselines and proxy.name in self.cost.yields
+        levels = {self.cost.count(a)[proxy.name] for *_, a in self._layer_scaled()} if counted else set()
         chosen: dict[str, DesignMember] = {}
-        for level in levels:
+        for level in sorted(levels, reverse=True):
             good = [m for m in front if m.values[proxy.name] >= level]
-            for cost in costs:
+            for cost in costs if good else ():
                 best = min(good, key=lambda m: cost.sign * m.values[cost.name])
-                if len(chosen) < most:
+                if len(chosen) < 3 * most // 4:
                     chosen.setdefault(best.key, best)
-        return list(chosen.values())
+        left = sorted((m for m in front if m.key not in chosen), key=lambda m: m.values[proxy.name])
+        places = most - len(chosen)
+        spread = {round(i * (len(left) - 1) / max(places - 1, 1)) for i in range(places)}
+        return [*chosen.values(), *(left[place] for place in sorted(spread))]
 
     def _check_space(self) -> None:
         """Refuse a space in which nothing is to be chosen."""

@@ -16,6 +16,7 @@ from secateur.verbs.design import design
 from secateur.verbs.design_run import MEASURED, DesignRun
 from secateur.verbs.export import export
 from secateur.verbs.front import front
+from secateur.verbs.progress import Progress
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
 from secateur.verbs.starting import open_run
@@ -227,3 +228,12 @@ def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch:
         design(to=tmp_path / "run", **{**TINY, "unsteady": False})
     run = design(to=tmp_path / "again", **{**TINY, "trials": 5, "measure": "all"})
     assert any("40 % apart" in note for note in run.store.get_meta("notes"))
+
+
+def test_what_is_measured_is_spread_over_the_whole_front(finished: Path) -> None:
+    run = open_run(finished)
+    members = sorted(run.searched, key=lambda m: m.values["decoder_parameters"])
+    assert len(members) > 6
+    chosen = stages.DesignStages(run, Progress(False))._to_measure()
+    assert len(chosen) == len({m.key for m in chosen}) == 6
+    assert {members[0].key, members[-1].key} <= {m.key for m in chosen}
