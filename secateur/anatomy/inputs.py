@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any
 
@@ -24,3 +25,12 @@ def longest_text(config: Any) -> int:
 def is_multiple_choice(model: Any) -> bool:
     """Whether the model reads several answers per question: tokens (batch, answers, length)."""
     return "MultipleChoice" in type(model).__name__
+
+
+def no_cache(model: Any) -> dict[str, bool]:
+    """Arguments that keep a decoder from storing keys and values for texts that will not go on; none for other models.
+
+    A model with memories (`mems`, Transformer-XL) is not asked: how many states it returns is its configuration's to say.
+    """
+    parameters = inspect.signature(model.forward).parameters
+    return {"use_cache": False} if "use_cache" in parameters and "mems" not in parameters else {}

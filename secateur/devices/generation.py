@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ from secateur.errors import ConfigurationError, MeasurementError
 
 @dataclass(frozen=True)
 class Generation:
-    """`prompt`: one pass over the whole prompt that fills the cache. `token`: the pass of one further token (the median over
-    all positions that were written)."""
+    """`prompt`: one pass over the whole prompt that fills the cache and predicts its next token. `token`: the pass of one
+    further token (the median over all positions that were written)."""
 
     prompt: Latency
     token: Latency
@@ -43,10 +44,12 @@ class _Writer:
         self.written = tokens  # the first call of `ready` reads the prompt
         self.state: dict[str, Any] = {}
         self.next: Tensor = ids[:, :1]
+        # Only the last token's logits are needed: `generate` computes no others either.
+        self.last = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
 
     def read(self) -> None:
         """One pass over the prompt."""
-        self._take(self.model(input_ids=self.ids, use_cache=True))
+        self._take(self.model(input_ids=self.ids, use_cache=True, **self.last))
         self.written = 1
 
     def ready(self) -> None:

@@ -24,7 +24,9 @@ def check_sizes(batch: int, length: int, kind: str) -> None:
 def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classification") -> dict[str, Tensor]:
     """Token ids and an attention mask without padding for a transformers model, on the model's device.
 
-    Both are (batch, length), or (batch, 4, length) for multiple choice. Ids are random, the same each time, never padding.
+    Both are (batch, length), or (batch, 4, length) for multiple choice; for language modelling there is no mask, as texts are
+    read without padding and a mask would keep decoders from their causal kernels. Ids are random, the same each time, never
+    padding.
     Raises ConfigurationError for sizes below 1 or beyond the model's positions, MeasurementError for a model without
     a vocabulary.
     """
@@ -48,4 +50,5 @@ def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classif
     else:
         ids = torch.randint(vocabulary, shape, generator=generator)
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
-    return {"input_ids": ids.to(device), "attention_mask": torch.ones_like(ids).to(device)}
+    mask = {} if kind == "language_modelling" else {"attention_mask": torch.ones_like(ids).to(device)}
+    return {"input_ids": ids.to(device), **mask}

@@ -1,4 +1,7 @@
-"""How much memory one forward pass needs at its peak: the weights, and the activations that are alive at the same time."""
+"""How much memory one forward pass needs at its peak: the weights, and the activations that are alive at the same time.
+
+No cache of keys and values is kept, as in every other measurement but that of generation.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
+
+from secateur.anatomy.inputs import no_cache
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ class AttentionAsOnCpu(TorchFunctionMode):
 
 
 def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
-    """The true peak of one forward pass of `model` (in eval mode) on `inputs`, on the device that they are on.
+    """The true peak of one forward pass of `model` (eval mode, no KV cache) on `inputs`, on the device that they are on.
 
     On a GPU the activations are what torch's allocator reports (rounded up to its blocks), elsewhere live storages.
     """
@@ -168,15 +173,16 @@ def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
 def _live_activations(model: nn.Module, inputs: Mapping[str, Tensor]) -> int:
     live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
     with live, AttentionAsOnCpu():
-        model(**inputs)
+        model(**inputs, **no_cache(model))
     return live.peak
 
 
 def _cuda_activations(model: nn.Module, inputs: Mapping[str, Tensor], device: torch.device) -> int:
-    model(**inputs)  # the first pass also allocates the libraries' workspaces, which stay
+    options = no_cache(model)
+    model(**inputs, **options)  # the first pass also allocates the libraries' workspaces, which stay
     torch.cuda.synchronize(device)
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
-    model(**inputs)
+    model(**inputs, **options)
     torch.cuda.synchronize(device)
     return int(torch.cuda.max_memory_allocated(device)) - int(before)

@@ -10,13 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from secateur.anatomy.inputs import no_cache
 from secateur.devices.memory import AttentionAsOnCpu, LiveStorages, weight_bytes
 
 
 @dataclass(frozen=True)
 class LayerBytes:
     """`peak`: the most a layer has alive beyond what there was when it began. `kept`: what is there beyond that when the next
-    one begins (a cache, states that are returned). `weights`: its parameters and buffers."""
+    one begins (states that are returned). `weights`: its parameters and buffers."""
 
     peak: int
     kept: int
@@ -39,7 +40,7 @@ def layer_profile(
 ) -> tuple[OutsideBytes, list[LayerBytes]]:
     """Follow one forward pass of `model` (in eval mode, on a CPU or the meta device), split at its `layers`, in their order.
 
-    The last layer's `kept` is left 0: no next layer begins.
+    No KV cache is kept. The last layer's `kept` is left 0: no next layer begins.
     """
     live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
     entries: list[int] = []
@@ -60,7 +61,7 @@ def layer_profile(
     handles += [layer.register_forward_hook(ends) for layer in layers]
     try:
         with torch.no_grad(), live, AttentionAsOnCpu():
-            model(**inputs)
+            model(**inputs, **no_cache(model))
     finally:
         for handle in handles:
             handle.remove()

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from secateur.anatomy.inputs import no_cache
 from secateur.devices.device import resolve_device
 from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
 from secateur.export.onnx import export_onnx, need
@@ -56,13 +57,15 @@ def running(
 ) -> Iterator[Callable[[], object]]:
     """Yield a function that runs `model` once on `inputs` by the `runtime`. Files of an export are gone afterwards.
 
-    ONNX Runtime's thread count is fixed when its session is made, so it is needed here; torch's is the caller's to set.
+    No runtime keeps a cache of keys and values. ONNX Runtime's thread count is fixed when its session is made, so it is
+    needed here; torch's is the caller's to set.
     """
+    options = no_cache(model)
     if runtime == "torch":
-        yield lambda: model(**inputs)
+        yield lambda: model(**inputs, **options)
     elif runtime == "torch-int8":
         small = int8_copy(model)
-        yield lambda: small(**inputs)
+        yield lambda: small(**inputs, **options)
     else:
         with tempfile.TemporaryDirectory(prefix="secateur-onnx-") as folder:
             path = export_onnx(model, Path(folder) / "model.onnx", kind=kind)
@@ -78,7 +81,9 @@ def _session_run(path: Path, inputs: Mapping[str, Tensor], threads: int) -> Call
     options.log_severity_level = 3
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    feed = {wanted.name: inputs[wanted.name].cpu().numpy() for wanted in session.get_inputs()}
+    # Exported networks always read a mask; inputs without one have no padding.
+    given = {"attention_mask": torch.ones_like(inputs["input_ids"]), **inputs}
+    feed = {wanted.name: given[wanted.name].cpu().numpy() for wanted in session.get_inputs()}
     return lambda: session.run(None, feed)
 
 

@@ -88,7 +88,8 @@ def spread_sample(space: Space, n: int, seed: int) -> list[Architecture]:
     """`n` architectures of the space, drawn so that every kind of embedding, and every part of the widths, has its share.
 
     From a random pool, round-robin over the kinds; within a kind, the widths that were taken least come first. The smallest
-    and the largest of the pool are among them, so that little is left to extrapolation.
+    and the largest of the pool are among them, so that little is left to extrapolation. Two of each kind lead, the others
+    follow in random order: wherever measuring stops, every kind has been seen.
     """
     rng = generator(seed, "latency model")
     pool = list({a.key: a for a in space.sample_many(20 * n, rng)}.values())
@@ -98,13 +99,41 @@ def spread_sample(space: Space, n: int, seed: int) -> list[Architecture]:
     rest = [rest[i] for i in rng.permutation(len(rest))]
     taken: dict[tuple[Pair, Any], int] = {}
     kinds: dict[Pair, int] = {}
+
+    def count(a: Architecture) -> None:
+        kind, place = pair_of(a), (pair_of(a), a["width"])
+        kinds[kind], taken[place] = kinds.get(kind, 0) + 1, taken.get(place, 0) + 1
+
+    for found in chosen:
+        count(found)
     while rest and len(chosen) < n:
         best = min(
             range(len(rest)), key=lambda i: (kinds.get(pair_of(rest[i]), 0), taken.get((pair_of(rest[i]), rest[i]["width"]), 0))
         )
         found = rest.pop(best)
-        kinds[pair_of(found)] = kinds.get(pair_of(found), 0) + 1
-        place = (pair_of(found), found["width"])
-        taken[place] = taken.get(place, 0) + 1
+        count(found)
         chosen.append(found)
-    return [chosen[i] for i in rng.permutation(len(chosen[:n]))]
+    lead, others = split_pairs(chosen[:n], 2)
+    return [chosen[i] for i in (*lead, *(others[j] for j in rng.permutation(len(others))))]
+
+
+def split_pairs(architectures: Sequence[Architecture], first: int) -> tuple[list[int], list[int]]:
+    """The places of the `first` architectures of each kind of embedding, and those of all others, each in order."""
+    seen: dict[Pair, int] = {}
+    lead: list[int] = []
+    others: list[int] = []
+    for place, architecture in enumerate(architectures):
+        pair = pair_of(architecture)
+        seen[pair] = seen.get(pair, 0) + 1
+        (lead if seen[pair] <= first else others).append(place)
+    return lead, others
+
+
+def held_back(architectures: Sequence[Architecture], most: int) -> list[int]:
+    """The places of at most `most` architectures to test a fit on, spread evenly over the run.
+
+    Every kind of embedding keeps two networks to be fitted to; where no kind has more than two, one.
+    """
+    spare = split_pairs(architectures, 2)[1] or split_pairs(architectures, 1)[1]
+    count = min(most, len(spare))
+    return [spare[i * len(spare) // count] for i in range(count)]

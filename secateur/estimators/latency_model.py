@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +23,7 @@ from secateur.estimators.latency_fit import (
     Pair,
     feature_names,
     features,
+    held_back,
     pair_of,
     relative_errors,
     sizes_of,
@@ -92,12 +94,12 @@ class LatencyModel:
         seed: int = 0,
         progress: Callable[[int, int], None] | None = None,
     ) -> LatencyModel:
-        """Measure random networks of the `space` (one of backbone `decoder`s) and fit the coefficients to them.
+        """Measure random networks of the `space` (a `Decoder`) and fit the coefficients to them.
 
         Measures `networks` + `held_out` networks in `ROUNDS` turns, or as many as `max_seconds` allow (but as many networks as
-        there are coefficients); `progress(done, total)` is called after each turn. Errors count relative to the latency. The
-        report tells how far the model fitted without the held-out networks was off on them; the coefficients returned are
-        fitted to all.
+        there are coefficients, and two of each kind of embedding where they can be measured); `progress(done, total)` is called
+        after each turn. Errors count relative to the latency. The report tells how far the model fitted without the held-out
+        networks was off on them; the coefficients returned are fitted to all.
         Raises ConfigurationError for settings out of range, MeasurementError where too few networks could be measured.
         """
         check_sizes(batch, length, KIND)
@@ -119,10 +121,10 @@ class LatencyModel:
         }
         start, total = time.perf_counter(), networks + held_out
         chosen = spread_sample(space, total, seed)
-        pairs = tuple(sorted({pair_of(a) for a in chosen}))
-        fewest = min(total, len(feature_names(pairs)) + 2)
+        fewest = min(total, len(feature_names(sorted({pair_of(a) for a in chosen}))) + 2)
         # A builder that keeps a buffer as large as its largest network then fills it once.
-        build(max(chosen, key=lambda a: sizes_of(a)[-1]))
+        with contextlib.suppress(RuntimeError, MemoryError, ValueError):  # too large: its own turn says so
+            build(max(chosen, key=lambda a: sizes_of(a)[-1]))
         times: dict[int, list[float]] = {}
         failures: dict[int, str] = {}
         loaded: set[int] = set()
@@ -130,10 +132,12 @@ class LatencyModel:
         turns = [place for _ in range(1 if runtime.startswith("onnx") else ROUNDS) for place in range(len(chosen))]
         for done, place in enumerate(turns):
             spent = time.perf_counter() - start
-            if spent > max_seconds and len(times) >= fewest:
-                break
             if place in failures:
                 continue
+            if spent > max_seconds:
+                alike = sum(pair_of(chosen[p]) == pair_of(chosen[place]) for p in times)
+                if place in times or (len(times) >= fewest and alike >= 2):
+                    continue
             share = max(0.05, (max_seconds - spent) / (len(turns) - done))
             try:
                 latency = measure_model(build(chosen[place]).eval(), max_seconds=share, **settings)
@@ -146,9 +150,9 @@ class LatencyModel:
             if progress is not None:
                 progress(done + 1, len(turns))
         measured = [(chosen[place], median(found)) for place, found in sorted(times.items())]
-        # Spread over the whole run: the order is random.
-        every = max(2, round(len(measured) / max(1, min(held_out, len(measured) // 3))))
-        tests, fits = measured[every - 1 :: every], [m for n, m in enumerate(measured) if n % every != every - 1]
+        pairs = tuple(sorted({pair_of(a) for a, _ in measured}))  # what could not be measured is refused, not guessed
+        back = set(held_back([a for a, _ in measured], max(1, min(held_out, len(measured) // 3))))
+        tests, fits = ([m for n, m in enumerate(measured) if (n in back) is held] for held in (True, False))
         if not tests or len(fits) < 2:
             reason = f" The last reason: {list(failures.values())[-1]}" if failures else ""
             raise MeasurementError(f"only {len(measured)} of {total} networks could be measured: too few for a model.{reason}")

@@ -17,7 +17,7 @@ from secateur.estimators.building import Build, measured
 
 
 class MemoryEstimator(Estimator):
-    """Bytes at the peak of one forward pass on `batch` × `length` tokens: weights and live activations.
+    """Bytes at the peak of one forward pass on `batch` × `length` tokens, without a KV cache: weights and live activations.
 
     Where `build` makes networks on the meta device (`Builder.meta`), nothing is computed: the figure is a CPU's.
     `identity` names what `build` builds from, as for latency.
@@ -46,7 +46,14 @@ class MemoryEstimator(Estimator):
     def fingerprint(self) -> str:
         # The bytes do not depend on which CPU it is; GPUs choose kernels, and with them workspaces, by model.
         device = "cpu" if self.device.type == "cpu" else describe_device(self.device)
-        return digest("memory", self.identity, device, f"torch {torch.__version__}", f"{self.batch} x {self.length}", self.kind)
+        return digest(
+            "memory without cache",
+            self.identity,
+            device,
+            f"torch {torch.__version__}",
+            f"{self.batch} x {self.length}",
+            self.kind,
+        )
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
         return measured(self.build, architectures, self._measure)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+
+from secateur.anatomy.inputs import no_cache
+
+__all__ = ["evaluating", "no_cache"]
 
 
 @contextlib.contextmanager
@@ -21,8 +24,3 @@ def evaluating(model: Any) -> Iterator[Any]:
     finally:
         for module, mode in modes.items():
             module.training = mode
-
-
-def no_cache(model: Any) -> dict[str, bool]:
-    """Arguments that keep a decoder from storing keys and values for texts that will not go on; none for other models."""
-    return {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}

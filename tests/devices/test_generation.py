@@ -46,6 +46,15 @@ def test_what_is_written_is_the_greedy_text(backbone: str) -> None:
     assert writer.written == 1, "all are written: the prompt is read again"
 
 
+def test_the_prompt_yields_the_logits_of_its_last_token_alone() -> None:
+    model = network()
+    shapes: list[torch.Size] = []
+    model.register_forward_hook(lambda _, __, output: shapes.append(output.logits.shape))
+    with torch.no_grad():
+        _Writer(model, torch.arange(6).unsqueeze(0), tokens=5).read()
+    assert shapes == [(1, 1, 60)]
+
+
 def test_int8_is_measured() -> None:
     found = measure_generation(network(), tokens=3, length=8, max_seconds=0.2, runtime="torch-int8")
     assert found.token.runtime == "torch-int8"

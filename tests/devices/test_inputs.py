@@ -26,6 +26,10 @@ def test_ids_are_in_the_vocabulary_and_never_padding() -> None:
     assert torch.equal(inputs["attention_mask"], torch.ones(50, 16, dtype=torch.long))
 
 
+def test_language_models_get_no_mask() -> None:
+    assert list(dummy_inputs(Reader(), 2, 8, "language_modelling")) == ["input_ids"]
+
+
 def test_without_a_padding_id_every_id_is_drawn() -> None:
     assert set(dummy_inputs(Reader(padding=None), 50, 16)["input_ids"].flatten().tolist()) == set(range(7))
 

@@ -21,6 +21,25 @@ def network(backbone: str = "gpt2", embedding: int = 0) -> nn.Module:
     return build(architecture(backbone, 16, (2, 4), (32, 48), embedding, 2 if embedding else 1))
 
 
+@pytest.mark.parametrize("runtime", ["torch", "torch-int8"])
+def test_no_cache_is_kept(runtime: str) -> None:
+    model = network()
+    inputs = dummy_inputs(model, 2, 12, "language_modelling")
+    with torch.inference_mode(), running(model, inputs, runtime=runtime) as run:
+        found: Any = run()
+        assert model(**inputs).past_key_values is not None
+    assert found.past_key_values is None
+
+
+def test_memories_are_left_to_the_model() -> None:
+    model = network("transformer_xl")
+    inputs = dummy_inputs(model, 2, 12, "language_modelling")
+    model.config.memory = 5
+    with torch.inference_mode(), running(model, inputs) as run:
+        found: Any = run()
+    assert found.mems[0].shape == (2, 5, 16)
+
+
 @pytest.mark.parametrize(
     ("backbone", "runtime"),
     [

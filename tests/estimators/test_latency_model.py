@@ -12,7 +12,7 @@ from torch import nn
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators import latency_model
-from secateur.estimators.latency_fit import LAYER, feature_names, features, pair_of, sizes_of, solve, spread_sample
+from secateur.estimators.latency_fit import LAYER, feature_names, features, held_back, pair_of, sizes_of, solve, spread_sample
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
 from secateur.models import Builder
 from secateur.rng import generator
@@ -130,13 +130,52 @@ def test_a_network_that_cannot_be_measured_is_left_out_and_too_few_are_refused(
             raise RuntimeError("no space")
         return Named(a)
 
-    monkeypatch.setattr(latency_model, "sizes_of", lambda a: (-len(a["heads"]),))  # type: ignore[arg-type]
     model = LatencyModel.fit(build, SPACE, networks=40, held_out=8)
     assert model.report.networks + model.report.held_out == len(pretended) / 3 < 48
 
     monkeypatch.setattr(latency_model, "measure_model", lambda *_, **__: (_ for _ in ()).throw(MemoryError("no space")))
     with pytest.raises(MeasurementError, match=r"only 0 of 48 networks .* MemoryError: no space"):
         fit()
+
+
+def test_an_embedding_that_could_not_be_measured_is_refused(pretended: list[Architecture]) -> None:
+    def build(a: Architecture) -> nn.Module:
+        if a["embedding"]:
+            raise RuntimeError("no space")
+        return Named(a)
+
+    model = LatencyModel.fit(build, SPACE, networks=40, held_out=8)
+    assert model.pairs == ((0, 1),)
+    known, unseen = architecture("gpt2", 32, [2], [64]), architecture("gpt2", 32, [2], [64], 8, 1)
+    found = PredictedLatency(model).evaluate([known, unseen])
+    assert found[0].values["latency"] == pytest.approx(true_cost(known))
+    assert "no `embedding` 8 with `factor` 1" in str(found[1].failure)
+
+
+def test_two_networks_of_each_embedding_are_measured_whatever_the_time(
+    pretended: list[Architecture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "perf_counter", iter(range(0, 10**6, 10)).__next__)
+    tried: list[Architecture] = []
+
+    def build(a: Architecture) -> nn.Module:
+        tried.append(a)
+        # All those of embedding 8 that come before the number of networks which the fit needs do not fit.
+        if a["embedding"] and len(tried) < 30:
+            raise RuntimeError("no space")
+        return Named(a)
+
+    model = LatencyModel.fit(build, SPACE, networks=60, held_out=8, max_seconds=1.0)
+    assert sum(pair_of(a)[0] == 8 for a in pretended) == 2
+    assert len(pretended) == len({a.key for a in pretended}), "no further turns"
+    assert model.pairs == ((0, 1), (8, 1))
+
+
+def test_what_is_held_back_leaves_every_embedding_in_the_fit() -> None:
+    narrow, wide = ([architecture("gpt2", 16, [1], [inner], e, 1) for inner in range(16, 160, 16)] for e in (8, 0))
+    assert held_back([*wide, narrow[0], narrow[1]], 3) == [2, 4, 6]
+    assert held_back([wide[0], narrow[0], wide[1], narrow[1]], 3) == [2, 3], "one of each is left"
+    assert held_back([wide[0], narrow[0]], 3) == []
 
 
 def test_it_survives_json_and_refuses_what_it_was_not_fitted_for(pretended: list[Architecture]) -> None:
@@ -206,5 +245,6 @@ def test_the_sample_covers_every_embedding_and_both_ends() -> None:
     counts = [sum(pair_of(a)[0] == e for a in chosen) for e in (0, 8)]
     assert min(counts) >= 11
     assert chosen == spread_sample(SPACE, 24, seed=3)
+    assert [sum(pair_of(a)[0] == e for a in chosen[:4]) for e in (0, 8)] == [2, 2], "two of each come first"
     one = Decoder(layers="1", width="16", inner="32", heads=(1,), embedding=(0,), factor=(1,))
     assert len(spread_sample(one, 24, seed=3)) == 1

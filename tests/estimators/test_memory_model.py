@@ -44,13 +44,22 @@ def test_put_together_equals_the_full_pass_exactly(
 
 @pytest.mark.parametrize("backbone", BACKBONES)
 @pytest.mark.parametrize("length", [8, 40])
-def test_meta_equals_the_cpu_and_weights_are_the_closed_form(backbone: str, length: int) -> None:
+@pytest.mark.parametrize("kind", ["classification", "language_modelling"])
+def test_meta_equals_the_cpu_and_weights_are_the_closed_form(backbone: str, length: int, kind: str) -> None:
     build = Builder(vocabulary=50, positions=48)
     for a in Decoder(backbone, **{**SIZES, "embedding": (8, 12)}).sample_many(3, generator(2, backbone)):
         real, meta = build(a), build.meta(a)
-        memory = peak_memory(real, dummy_inputs(real, 2, length))
-        assert peak_memory(meta, dummy_inputs(meta, 2, length)) == memory
+        memory = peak_memory(real, dummy_inputs(real, 2, length, kind))
+        assert peak_memory(meta, dummy_inputs(meta, 2, length, kind)) == memory
         assert memory.weights == 4 * parameters(a, 50, 48)
+
+
+def test_no_cache_is_kept() -> None:
+    """A layer's keys and values would stay until the end: depth would raise the peak."""
+    build = Builder(vocabulary=20, positions=32)
+    shallow, deep = (build.meta(architecture("gpt2", 32, [2] * n, [64] * n)) for n in (2, 12))
+    found = [peak_memory(network, dummy_inputs(network, 1, 32, "language_modelling")) for network in (shallow, deep)]
+    assert found[0].activations == found[1].activations
 
 
 def test_layers_are_followed_once() -> None:
@@ -83,6 +92,7 @@ def test_where_parts_do_not_add_up_every_network_is_followed_whole(monkeypatch: 
 RESIDENT = """
 import json, re, sys
 import torch
+from secateur.anatomy.inputs import no_cache
 from secateur.devices import dummy_inputs, peak_memory
 from secateur.models import Builder, build
 from secateur.spaces.decoder import architecture
@@ -97,14 +107,14 @@ meta = Builder(**sizes).meta(large)
 computed = peak_memory(meta, dummy_inputs(meta, 1, 256))
 network = build(small, **sizes)  # loads the libraries and their buffers
 with torch.no_grad():
-    network(**dummy_inputs(network, 1, 256))
+    network(**dummy_inputs(network, 1, 256), **no_cache(network))
 network = None
 before = status("VmRSS")
 network = build(large, **sizes)
 inputs = dummy_inputs(network, 1, 256)
 open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts anew
 with torch.no_grad():
-    network(**inputs)
+    network(**inputs, **no_cache(network))
 print(json.dumps({"grown": status("VmHWM") - before, "computed": computed.peak}))
 """
 
