@@ -77,7 +77,7 @@ def measure(
     where = resolve_device(device)
     check_runtime(runtime, where)
     network = load_any(model).to(where).eval()
-    kind = "multiple_choice" if type(network).__name__.endswith("ForMultipleChoice") else "classification"
+    kind = _kind(network)
     inputs = dummy_inputs(network, batch, length, kind)
     memory = _run(network, lambda: peak_memory(network, inputs))
     latency = _run(
@@ -97,6 +97,14 @@ def measure(
         }
         generation = _run(network, lambda: measure_generation(network, tokens=generate, device=where, **options))
     return Measurement(model, sum(p.numel() for p in network.parameters()), latency, memory, generation)
+
+
+def _kind(network: nn.Module) -> str:
+    """The kind of task that the network's head is for, as far as it changes what it is fed."""
+    name = type(network).__name__
+    if name.endswith("ForMultipleChoice"):
+        return "multiple_choice"
+    return "language_modelling" if name.endswith(("ForCausalLM", "LMHeadModel")) else "classification"
 
 
 def _run(network: nn.Module, measurement: Callable[[], Found]) -> Found:
