@@ -37,12 +37,12 @@ class Vectors(nn.Module):
             nn.Identity() if narrow == width else Projection(narrow, width) for _, _, narrow in clusters
         )
 
-    def scores(self, hidden: torch.Tensor, cluster: int) -> torch.Tensor:
-        """Dot products (…, words) of hidden states (…, width) with the cluster's projected vectors."""
+    def scores(self, hidden: torch.Tensor, cluster: int, bias: torch.Tensor) -> torch.Tensor:
+        """Dot products (…, words) of hidden states (…, width) with the cluster's projected vectors, and `bias` (words,)."""
         projection = self.projections[cluster]
         if isinstance(projection, Projection):
             hidden = F.linear(hidden, projection.weight.t())
-        return F.linear(hidden, self.tables[cluster].weight)  # type: ignore[arg-type]
+        return F.linear(hidden, self.tables[cluster].weight, bias)  # type: ignore[arg-type]
 
 
 class AdaptiveEmbedding(Vectors):
@@ -79,26 +79,45 @@ class AdaptiveHead(nn.Module):
 
     def _first(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
         """Log-probabilities (…, first cluster's words + further clusters), in float32 at least."""
-        words = vectors.scores(hidden, 0) + self.bias[: self.spans[0][1]]
+        words = vectors.scores(hidden, 0, self.bias[: self.spans[0][1]])
         rest = F.linear(hidden, self.cluster_weight, self.cluster_bias)
         return _log_softmax(torch.cat([words, rest], dim=-1))
 
     def _tail(self, hidden: torch.Tensor, vectors: Vectors, cluster: int) -> torch.Tensor:
         """Log-probabilities (…, words) of a further cluster's words, given the cluster."""
         start, end = self.spans[cluster]
-        return _log_softmax(vectors.scores(hidden, cluster) + self.bias[start:end])
+        return _log_softmax(vectors.scores(hidden, cluster, self.bias[start:end]))
 
     def forward(self, hidden: torch.Tensor, embedding: Vectors) -> torch.Tensor:
         """Logits or log-probabilities (…, vocabulary)."""
         vectors = self.vectors or embedding
         if len(self.spans) == 1:
-            return vectors.scores(hidden, 0) + self.bias
+            return vectors.scores(hidden, 0, self.bias)
+        # (an exported graph has no memory of its own to write into)
+        if not torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            return self._in_place(hidden, vectors)
         first = self._first(hidden, vectors)
         words = self.spans[0][1]
         parts = [first[..., :words]]
         for cluster in range(1, len(self.spans)):
             parts.append(self._tail(hidden, vectors, cluster) + first[..., words + cluster - 1].unsqueeze(-1))
         return torch.cat(parts, dim=-1)
+
+    def _in_place(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
+        """`forward` of several clusters without gradients: in one buffer, so that parts and whole are not there at once."""
+        gates = _precise(F.linear(hidden, self.cluster_weight, self.cluster_bias))
+        whole = gates.new_empty(*hidden.shape[:-1], self.spans[-1][1])
+        for cluster, (start, end) in enumerate(self.spans):
+            part = whole[..., start:end]
+            part.copy_(vectors.scores(hidden, cluster, self.bias[start:end]))
+            total = _log_sum(part)
+            if cluster == 0:
+                total = torch.logaddexp(total, _log_sum(gates))
+                gates = gates - total
+            else:
+                total = total - gates[..., cluster - 1].unsqueeze(-1)
+            part.sub_(total)
+        return whole
 
     def loss_sum(self, hidden: torch.Tensor, labels: torch.Tensor, embedding: Vectors) -> torch.Tensor:
         """Sum of −log p(label) over states (n, width) and labels (n,), without the (n, vocabulary) matrix.
@@ -123,6 +142,12 @@ class AdaptiveHead(nn.Module):
 
 def _log_softmax(scores: torch.Tensor) -> torch.Tensor:
     return F.log_softmax(_precise(scores), dim=-1)
+
+
+def _log_sum(scores: torch.Tensor) -> torch.Tensor:
+    """log Σ exp over the last dimension, kept. Spelt out: torch's own hides what it needs from those who count memory."""
+    largest = scores.amax(dim=-1, keepdim=True)
+    return (scores - largest).exp_().sum(dim=-1, keepdim=True).log_() + largest
 
 
 def _precise(scores: torch.Tensor) -> torch.Tensor:
@@ -185,3 +210,37 @@ def loss_and_logits(
     if items is None:
         return F.cross_entropy(scores, targets, ignore_index=IGNORED), logits
     return F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum") / items, logits
+
+
+class WordHead:
+    """What the networks have in common around their softmax; comes before PreTrainedModel."""
+
+    lm_head: nn.Module
+    config: Any
+    get_input_embeddings: Any
+
+    def make_word_head(self) -> None:
+        self.lm_head = make_head(self.config)
+        if self.config.embedding:  # an adaptive head reads the input's tables itself: there is no second copy to tie
+            self._tied_weights_keys: dict[str, str] = {}
+
+    def get_output_embeddings(self) -> Any:
+        return self.lm_head
+
+    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
+        self.lm_head = new_embeddings
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
+        if self.config.embedding:
+            raise ValueError("An adaptive embedding cannot be resized: build a network of the other vocabulary instead.")
+        return super().resize_token_embeddings(*args, **kwargs)  # type: ignore[misc]
+
+    def loss_and_logits(
+        self, hidden: torch.Tensor, labels: torch.Tensor | None, items: Any, logits_to_keep: int | torch.Tensor
+    ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """With labels as the function of this name; without, no loss and the logits of the last states or of those named."""
+        embedding = self.get_input_embeddings()
+        if labels is not None:
+            return loss_and_logits(self.lm_head, embedding, hidden, labels, items)
+        kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
+        return None, predict(self.lm_head, embedding, hidden[:, kept])

@@ -101,5 +101,5 @@ def build(
         **more,
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs' generators as well
         return model_class(config.backbone)(config).eval()

@@ -21,7 +21,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.pytorch_utils import Conv1D
 from transformers.utils.generic import can_return_tuple
 
-from .adaptive import init_adaptive, loss_and_logits, make_embedding, make_head, predict
+from .adaptive import WordHead, init_adaptive, make_embedding
 from .configuration import DecoderGpt2Config
 
 
@@ -93,7 +93,7 @@ class Stack(nn.Module):
         self.ln_f = nn.LayerNorm(config.width, eps=config.layer_norm_epsilon)
 
 
-class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
+class DecoderGpt2ForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
     """Word ids in, logits over the vocabulary out (log-probabilities where the softmax is adaptive with several clusters)."""
 
     config_class = DecoderGpt2Config
@@ -107,9 +107,7 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
     def __init__(self, config: DecoderGpt2Config) -> None:
         super().__init__(config)
         self.transformer = Stack(config)
-        self.lm_head = make_head(config)
-        if config.embedding:  # an adaptive head reads the input's tables itself: there is no second copy to tie
-            self._tied_weights_keys = {}
+        self.make_word_head()
         self.post_init()
 
     @torch.no_grad()
@@ -129,19 +127,8 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
     def get_input_embeddings(self) -> Any:
         return self.transformer.wte
 
-    def get_output_embeddings(self) -> Any:
-        return self.lm_head
-
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.transformer.wte = value
-
-    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
-        self.lm_head = new_embeddings
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
-        if self.config.embedding:
-            raise ValueError("An adaptive embedding cannot be resized: build a network of the other vocabulary instead.")
-        return super().resize_token_embeddings(*args, **kwargs)
 
     def decoder_modules(self) -> list[nn.Module]:
         """What holds exactly the decoder parameters: the blocks and the final norm, no embeddings and no softmax."""
@@ -190,12 +177,7 @@ class DecoderGpt2ForCausalLM(PreTrainedModel, GenerationMixin):
             states = block(states, visible, is_causal, past_key_values=past_key_values)
         states = stack.ln_f(states)
         every += [states] if asked else []
-        loss = logits = None
-        if labels is not None:
-            loss, logits = loss_and_logits(self.lm_head, stack.wte, states, labels, num_items_in_batch)
-        else:
-            kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-            logits = predict(self.lm_head, stack.wte, states[:, kept])
+        loss, logits = self.loss_and_logits(states, labels, num_items_in_batch, logits_to_keep)
         return CausalLMOutputWithPast(
             loss=loss,  # type: ignore[arg-type]
             logits=logits,  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.generic import ModelOutput, can_return_tuple
 
-from .adaptive import init_adaptive, loss_and_logits, make_embedding, make_head, predict
+from .adaptive import WordHead, init_adaptive, make_embedding
 from .configuration import DecoderXlConfig
 
 
@@ -135,7 +135,7 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(Layer(config, layer) for layer in range(len(config.heads)))
 
 
-class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
+class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
     """Word ids in, logits over the vocabulary out (log-probabilities where the softmax is adaptive with several clusters)."""
 
     config_class = DecoderXlConfig
@@ -148,9 +148,7 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
     def __init__(self, config: DecoderXlConfig) -> None:
         super().__init__(config)
         self.transformer = Stack(config)
-        self.lm_head = make_head(config)
-        if config.embedding:  # an adaptive head reads the input's tables itself: there is no second copy to tie
-            self._tied_weights_keys = {}
+        self.make_word_head()
         self.post_init()
 
     @torch.no_grad()
@@ -166,19 +164,8 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
     def get_input_embeddings(self) -> Any:
         return self.transformer.embedding
 
-    def get_output_embeddings(self) -> Any:
-        return self.lm_head
-
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.transformer.embedding = value
-
-    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
-        self.lm_head = new_embeddings
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
-        if self.config.embedding:
-            raise ValueError("An adaptive embedding cannot be resized: build a network of the other vocabulary instead.")
-        return super().resize_token_embeddings(*args, **kwargs)
 
     def decoder_modules(self) -> list[nn.Module]:
         """What holds exactly the decoder parameters: the layers, no embeddings and no softmax."""
@@ -210,21 +197,18 @@ class DecoderXlForCausalLM(PreTrainedModel, GenerationMixin):
         states = stack.drop(stack.embedding(input_ids) * stack.scale)
         positions = stack.drop(relative_positions(seen + length, self.config.width, states))
         unseen = hidden_keys(attention_mask, length, seen, input_ids.device)
-        every = [states]
+        limit = None if use_cache else self.config.memory
+        asked = output_hidden_states or self.config.output_hidden_states
+        fed = []  # kept only where the next memory or the caller needs them: they would all stay in memory
         for place, layer in enumerate(stack.layers):
+            fed += [states] if asked or limit != 0 else []
             states = layer(states, None if mems is None else mems[place], positions, unseen)
-            every.append(states)
-        loss = logits = None
-        if labels is not None:
-            loss, logits = loss_and_logits(self.lm_head, stack.embedding, stack.drop(states), labels, num_items_in_batch)
-        else:
-            kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-            logits = predict(self.lm_head, stack.embedding, stack.drop(states)[:, kept])
+        loss, logits = self.loss_and_logits(stack.drop(states), labels, num_items_in_batch, logits_to_keep)
         return DecoderXlOutput(
             loss=loss,
             logits=logits,
-            mems=self._next_memory(every[:-1], mems, None if use_cache else self.config.memory),
-            hidden_states=tuple(every) if output_hidden_states or self.config.output_hidden_states else None,
+            mems=self._next_memory(fed, mems, limit),
+            hidden_states=(*fed, states) if asked else None,
         )
 
     def _next_memory(

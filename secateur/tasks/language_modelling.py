@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from secateur.errors import DataError
 from secateur.tasks.examples import Examples
 from secateur.tasks.splits import held_out
-
-#: Characters that are tokenised as one string: long enough that the cuts between them do not matter.
-_PIECE = 1_000_000
+from secateur.tasks.text import token_ids
 
 
 def blocks(text: str, tokenizer: Any, max_length: int, where: str) -> Examples:
@@ -19,23 +16,12 @@ def blocks(text: str, tokenizer: Any, max_length: int, where: str) -> Examples:
     Raises DataError where the text has fewer than two tokens: there is nothing to tell.
     """
     limit = min(max_length, tokenizer.model_max_length)
-    pieces = tokenizer(list(_pieces(text)), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-    tokens = [token for piece in pieces for token in piece]
+    tokens = token_ids(text, tokenizer).tolist()
     # A block of one token has no next one.
     ids = [tokens[start : start + limit] for start in range(0, len(tokens) - 1, limit)]
     if not ids:
         raise DataError(f"`{where}` has {len(tokens)} tokens: at least two are needed.")
     return Examples({"input_ids": ids, "attention_mask": [[1] * len(block) for block in ids], "labels": [list(b) for b in ids]})
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that end with a line."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + _PIECE)
-        end = len(text) if end < 0 else end + 1
-        yield text[start:end]
-        start = end
 
 
 def cut(examples: Examples, share: float, where: str) -> tuple[Examples, Examples]:

@@ -70,7 +70,11 @@ def scored(tokens: Tokens, length: int, rows: int, *, in_order: bool) -> Iterato
     """Batches (input_ids, labels), int32 (rows, length) each, in which every token but the first is told exactly once.
 
     `in_order`: as Streams, so that a network can carry its memory on. What fills a window up is labelled −100.
+    Raises DataError where there is no token to tell.
     """
+    _check_length(length)
+    if len(tokens) < 2:
+        raise DataError(f"the text has {len(tokens)} tokens: at least two are needed, one to tell the next.")
     stride, told = length - 1, len(tokens) - 1
     windows = -(-told // stride)
     rows = max(1, min(rows, windows))
@@ -86,10 +90,14 @@ def scored(tokens: Tokens, length: int, rows: int, *, in_order: bool) -> Iterato
 
 
 def _check(tokens: Tokens, rows: int, length: int) -> None:
-    if length < 2:
-        raise DataError(f"`length` must be at least 2 tokens, got {length}.")
+    _check_length(length)
     if (len(tokens) - 1) // rows < length - 1:
         raise DataError(
             f"the text has {len(tokens)} tokens: too few for {rows} rows of {length}. "
             "Give more text, a smaller `length` or a smaller batch."
         )
+
+
+def _check_length(length: int) -> None:
+    if length < 2:
+        raise DataError(f"`length` must be at least 2 tokens, got {length}.")

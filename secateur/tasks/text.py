@@ -131,7 +131,8 @@ def encode(text: Text, tokenizer: Any, *, length: int) -> TextTokens:
     return TextTokens(train, validation, found["test"])
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces that end with a line, to be tokenised one by one."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + _PIECE) + 1 or len(text)
@@ -141,5 +142,5 @@ def _pieces(text: str) -> Iterator[str]:
 
 def token_ids(text: str, tokenizer: Any) -> Tokens:
     """The text as one array of token ids, int32, no special tokens added."""
-    parts = tokenizer(list(_pieces(text)), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+    parts = tokenizer(list(pieces(text)), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
     return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts]) if parts else np.zeros(0, dtype=np.int32)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from secateur.errors import ConfigurationError, DataError
+from secateur.tasks.text import pieces
 
 #: The one special token: it ends a text, and pads where something has to.
 END = "<|endoftext|>"
@@ -16,13 +18,17 @@ END = "<|endoftext|>"
 SMALLEST = 257
 #: Characters that a tokenizer is trained on: more changes its merges little, and takes long.
 _ENOUGH = 50_000_000
+#: Pieces of text that are counted at once.
+_AT_ONCE = 64
 
 
 def train_tokenizer(text: str | Iterable[str], vocabulary: int) -> Any:
     """A byte-level BPE tokenizer (PreTrainedTokenizerFast) with at most `vocabulary` tokens, `<|endoftext|>` the first.
 
-    It has fewer where the text has no more pairs to merge: `len(tokenizer)` says how many. The same text gives the same
-    tokenizer. Raises ConfigurationError for a vocabulary below 257: every byte needs a token.
+    Tokens are numbered by how often they occur in the text, the most frequent first: adaptive embeddings give wide vectors to
+    low ids. Ties keep the order of the merges, tokens that never occur come last. There are fewer than asked for where the
+    text has no more pairs to merge: `len(tokenizer)` says how many. The same text gives the same tokenizer. Raises
+    ConfigurationError for a vocabulary below 257: every byte needs a token.
     """
     if vocabulary < SMALLEST:
         raise ConfigurationError(
@@ -39,9 +45,29 @@ def train_tokenizer(text: str | Iterable[str], vocabulary: int) -> Any:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    texts = [text] if isinstance(text, str) else text
-    tokenizer.train_from_iterator((line for t in texts for line in t[:_ENOUGH].splitlines(keepends=True)), trainer=trainer)
-    return _wrapped(tokenizer)
+    texts = [t[:_ENOUGH] for t in ([text] if isinstance(text, str) else text)]
+    tokenizer.train_from_iterator((line for t in texts for line in t.splitlines(keepends=True)), trainer=trainer)
+    return _wrapped(_by_frequency(tokenizer, texts))
+
+
+def _by_frequency(tokenizer: Any, texts: Iterable[str]) -> Any:
+    """The tokenizer with its tokens numbered anew by their counts in the texts; the end of text stays 0, merges stay."""
+    import numpy as np
+    from tokenizers import Tokenizer, models
+
+    counts = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64)
+    parts = [piece for text in texts for piece in pieces(text)]
+    for start in range(0, len(parts), _AT_ONCE):
+        found = tokenizer.encode_batch_fast(parts[start : start + _AT_ONCE], add_special_tokens=False)
+        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in found), dtype=np.int64)
+        counts += np.bincount(ids, minlength=len(counts))
+    model = json.loads(tokenizer.to_str())["model"]
+    words = sorted(model["vocab"], key=lambda word: (word != END, -counts[model["vocab"][word]], model["vocab"][word]))
+    merges = [(first, second) for first, second in model["merges"]]
+    made = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges))
+    made.pre_tokenizer, made.decoder = tokenizer.pre_tokenizer, tokenizer.decoder
+    made.add_special_tokens([END])
+    return made
 
 
 def load_tokenizer(source: str | Path) -> Any:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch.utils.data import SequentialSampler
 
-from secateur.errors import ConfigurationError, Stopped, StudyError
+from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
 from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import diverged, resumable
@@ -79,10 +78,10 @@ class TextResult:
         return self.curve[-1].perplexity
 
 
-def curve_steps(steps: int, evaluations: int | Sequence[float], *, geometric: bool = False) -> tuple[int, ...]:
+def curve_steps(steps: int, evaluations: int | Sequence[float]) -> tuple[int, ...]:
     """The steps at which a curve has its points; the last step is always one.
 
-    `evaluations`: how many, evenly or geometrically spaced; or shares of the steps, each above 0 and at most 1.
+    `evaluations`: how many, evenly spaced; or shares of the steps, each above 0 and at most 1.
     """
     if not isinstance(evaluations, int):
         wrong = [share for share in evaluations if not 0 < share <= 1]
@@ -91,8 +90,6 @@ def curve_steps(steps: int, evaluations: int | Sequence[float], *, geometric: bo
         wanted = [round(share * steps) for share in evaluations]
     elif evaluations < 1:
         raise ConfigurationError(f"`evaluations` must be at least 1, got {evaluations}.")
-    elif geometric:
-        wanted = [round(step) for step in np.geomspace(1, steps, evaluations)]
     else:
         wanted = [math.ceil(k * steps / evaluations) for k in range(1, evaluations + 1)]
     return tuple(sorted({min(max(step, 1), steps) for step in wanted} | {steps}))
@@ -103,13 +100,13 @@ def recurrent(model: Any) -> bool:
     return bool(getattr(model.config, "memory", 0))
 
 
-def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16, device: str | None = None) -> TextScore:
+def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -> TextScore:
     """The mean loss on `tokens`, every token but the first told once, in windows of `length`; memory is carried on.
 
     A network with memory reads the text as `batch` parts side by side, each beginning without memory. The network's mode is
-    left as it was. Raises EvaluationFailure where the loss is no number.
+    left as it was. Raises EvaluationFailure where the loss is no number, DataError where there is no token to tell.
     """
-    where = next(model.parameters()).device if device is None else torch.device(device)
+    where = next(model.parameters()).device
     training, memory = model.training, None
     carries = recurrent(model)
     total, count = torch.zeros((), dtype=torch.float64), 0
@@ -129,7 +126,7 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16, d
         model.train(training)
     mean = float(total) / count
     if not math.isfinite(mean):
-        raise diverged(0)
+        raise EvaluationFailure("the loss on this text is no number.")
     return TextScore(mean, count)
 
 
@@ -137,9 +134,10 @@ def _loss(model: Any, ids: torch.Tensor, labels: torch.Tensor, memory: Any, carr
     """The mean loss of a batch, and the memory that its next segment needs."""
     if not carries:
         return model(input_ids=ids, labels=labels, use_cache=False).loss, None
-    outputs = model(input_ids=ids, labels=labels, mems=memory)
-    # The next segment begins with this one's last token, so its state is not part of what came before.
-    return outputs.loss, [part.detach()[:, :-1] for part in outputs.mems]
+    # The next segment begins with this one's last token, so its state is not part of what came before. The network would
+    # count it among the states that it keeps: it gives all of them here.
+    outputs = model(input_ids=ids, labels=labels, mems=memory, use_cache=True)
+    return outputs.loss, [part.detach()[:, :-1][:, -model.config.memory :] for part in outputs.mems]
 
 
 class TextTrainer(StageTrainer):
@@ -193,7 +191,10 @@ class TextTrainer(StageTrainer):
         if not math.isfinite(train_loss):
             raise diverged(step)
         self.seconds, now = self._elapsed(), time.perf_counter()
-        score = evaluate_text(self.model, self.validation, length=self.length, batch=self.settings.batch_size)
+        try:
+            score = evaluate_text(self.model, self.validation, length=self.length, batch=self.settings.batch_size)
+        except EvaluationFailure:
+            raise diverged(step) from None
         self._since = time.perf_counter()
         row = {"step": step, "train_loss": train_loss, "validation_loss": score.loss, "evaluation_seconds": self._since - now}
         self.state.log_history.append(row)

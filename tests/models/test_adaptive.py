@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from secateur.devices import peak_memory
 from secateur.models.adaptive import AdaptiveEmbedding, AdaptiveHead, Vectors, loss_and_logits, predict
 from secateur.models.gpt2 import DecoderGpt2Config
 
@@ -129,3 +130,35 @@ def test_widths_fall_by_the_factor_and_stop_at_one():
     assert config.clusters == [(0, 10, 16), (10, 20, 4), (20, 50, 1), (50, 100, 1)]
     shapes = [tuple(p.shape) for p in Vectors(config.clusters, 16).parameters()]
     assert shapes == [(10, 16), (10, 4), (30, 1), (50, 1), (16, 4), (16, 1), (16, 1)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("tie", [True, False])
+@pytest.mark.parametrize("clusters", CLUSTERS.values(), ids=CLUSTERS)
+def test_without_gradients_it_says_the_same(clusters, tie, dtype):
+    embedding, head = (part.to(dtype) for part in parts(clusters, tie))
+    hidden = torch.randn(3, 5, WIDTH, generator=torch.Generator().manual_seed(2)).to(dtype)
+    said = predict(head, embedding, hidden)
+    for off in (torch.no_grad, torch.inference_mode):
+        with off():
+            found = predict(head, embedding, hidden)
+        assert found.dtype == said.dtype
+        torch.testing.assert_close(found, said.detach())
+
+
+def test_without_gradients_parts_and_whole_are_not_there_at_once():
+    words, states = 10_000, 8
+    clusters = [(0, 2_000, 8), (2_000, 5_000, 4), (5_000, words, 2)]
+
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = AdaptiveEmbedding(clusters, 8), AdaptiveHead(clusters, 8, tie=True)
+
+        def forward(self, hidden):
+            return predict(self.head, self.embedding, hidden)
+
+    for device in ("meta", "cpu"):
+        peak = peak_memory(Both().to(device), {"hidden": torch.zeros(1, states, 8, device=device)}).activations
+        whole = 4 * states * words
+        assert whole * 1.5 <= peak < whole * 1.51  # the largest cluster once more

@@ -61,12 +61,14 @@ def test_the_closed_forms_hold_for_a_large_vocabulary_with_default_cutoffs(backb
 
 
 @BOTH
-def test_seeds_are_repeatable_and_the_global_state_is_left_alone(backbone):
+def test_seeds_are_repeatable_and_the_global_state_is_left_alone(backbone, monkeypatch):
     arch = architecture(backbone, 16, [2, 4], [32, 48], 8, 2)
     build = lambda seed: models.build(arch, vocabulary=WORDS, cutoffs=[10], seed=seed).state_dict()  # noqa: E731
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    first = build(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("the GPUs' generators were seeded"))
+        first = build(1)
     assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(6)
     again, other = build(1), build(2)

@@ -9,6 +9,7 @@ import torch
 from transformers import Trainer, TrainingArguments
 
 from secateur import models
+from secateur.devices import peak_memory
 from secateur.models.transformer_xl import RelativeAttention, hidden_keys, relative_positions
 from secateur.spaces.decoder import architecture
 
@@ -104,6 +105,29 @@ def test_memory_is_cut_to_its_length_and_carries_no_gradient():
     torch.testing.assert_close(second.mems[0][:, :1], first.mems[0][:, -1:])
     assert model(ids, use_cache=True).mems[0].shape == (2, 6, 16)
     assert network(THREE).forward(ids).mems is None
+
+
+def test_layers_without_memory_leave_nothing_behind():
+    def peak(layers, memory, **more):
+        arch = architecture("transformer_xl", 16, [2] * layers, [32] * layers)
+        model = models.Builder(vocabulary=WORDS, memory=memory).meta(arch)
+        model.config.output_hidden_states = more.get("hidden", False)
+        return peak_memory(model, {"input_ids": words(2, 40).to("meta")}).activations
+
+    assert peak(2, 0) == peak(8, 0)
+    assert peak(8, 0) < peak(8, 4)
+    assert peak(8, 0) < peak(8, 0, hidden=True)
+
+
+def test_hidden_states_on_request():
+    model, ids = network(THREE, memory=4), words(2, 6)
+    for memory in (0, 4):
+        model.config.memory = memory
+        assert model(ids).hidden_states is None
+        states = model(ids, output_hidden_states=True).hidden_states
+        assert [tuple(s.shape) for s in states] == [(2, 6, 16)] * 4
+        torch.testing.assert_close(model.lm_head(states[-1]), model(ids).logits)
+    torch.testing.assert_close(model(ids).mems[2], states[2][:, -4:].detach())
 
 
 @pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])

@@ -7,7 +7,7 @@ import pytest
 
 from secateur.errors import ConfigurationError, DataError
 from secateur.tasks import language_modelling as lm
-from secateur.tasks import load_task
+from secateur.tasks import load_task, text
 from secateur.testing.toy_tokenizer import toy_tokenizer
 
 TEXT = "\n".join("one two three four five" for _ in range(40))
@@ -29,9 +29,9 @@ def test_blocks(words):
 
 def test_pieces_make_the_whole(words, monkeypatch: pytest.MonkeyPatch):
     whole = lm.blocks(TEXT, words, 7, "f")
-    monkeypatch.setattr(lm, "_PIECE", 50)
-    assert len(list(lm._pieces(TEXT))) > 5
-    assert "".join(lm._pieces(TEXT)) == TEXT
+    monkeypatch.setattr(text, "_PIECE", 50)
+    assert len(list(text.pieces(TEXT))) > 5
+    assert "".join(text.pieces(TEXT)) == TEXT
     assert lm.blocks(TEXT, words, 7, "f").columns == whole.columns
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secateur.errors import ConfigurationError, DataError
+from secateur.tasks import tokenizers
 from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import encode, load_text, token_ids
 from secateur.tasks.tokenizers import END, check_fits, load_tokenizer, train_tokenizer
@@ -96,6 +97,30 @@ class TestTokenizers:
         assert made.decode(ids) == LINES + "ünknown 字"
         made.save_pretrained(tmp_path)
         assert load_tokenizer(tmp_path).get_vocab() == made.get_vocab() == train_tokenizer([LINES], 280).get_vocab()
+
+    def test_ids_are_sorted_by_count(self) -> None:
+        made = train_tokenizer(LINES + END, 280)
+        counts = np.bincount(token_ids(LINES, made), minlength=280)
+        assert made.convert_tokens_to_ids(END) == 0 == counts[0]
+        assert (np.diff(counts[1:]) <= 0).all()
+        assert 2 < (counts[1:] == 0).sum() < 278  # most bytes never occur
+        assert token_ids(LINES, made).max() < (counts > 0).sum() + 1
+
+    def test_numbering_changes_no_piece(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = train_tokenizer(LINES, 280)
+        monkeypatch.setattr(tokenizers, "_by_frequency", lambda tokenizer, texts: tokenizer)
+        before = train_tokenizer(LINES, 280)
+        said = LINES + "the ünseen mat, lines of " + END + "cats\n\n  sat"
+        assert made.tokenize(said) == before.tokenize(said)
+        assert set(made.get_vocab()) == set(before.get_vocab())
+        assert made.get_vocab() != before.get_vocab()
+        # Among equally frequent tokens the old order stays.
+        never = [w for w, i in sorted(made.get_vocab().items(), key=lambda pair: pair[1])][-100:]
+        assert never == sorted(never, key=before.get_vocab().__getitem__)
+
+    def test_several_texts_may_come_one_by_one(self) -> None:
+        halves = [LINES[: len(LINES) // 2], LINES[len(LINES) // 2 :]]
+        assert train_tokenizer(iter(halves), 270).get_vocab() == train_tokenizer(halves, 270).get_vocab()
 
     def test_a_small_text_gives_fewer_tokens(self) -> None:
         assert 257 < len(train_tokenizer("abc abc", 2000)) < 265
@@ -183,3 +208,11 @@ def test_windows_and_streams(size: tuple[int, int, int]) -> None:
 def test_a_window_of_one_token_tells_nothing() -> None:
     with pytest.raises(DataError, match="at least 2 tokens"):
         Windows(np.arange(9, dtype=np.int32), 1)
+
+
+def test_a_text_without_a_next_token() -> None:
+    for count in (0, 1):
+        with pytest.raises(DataError, match=f"has {count} tokens: at least two"):
+            next(scored(np.arange(count, dtype=np.int32), 4, 2, in_order=False))
+    with pytest.raises(DataError, match="at least 2 tokens, got 1"):
+        next(scored(np.arange(9, dtype=np.int32), 1, 2, in_order=True))

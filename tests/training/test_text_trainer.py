@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from secateur.errors import ConfigurationError, DataError, EvaluationFailure, Stopped, StudyError
-from secateur.models import build
+from secateur.models import build, transformer_xl
 from secateur.rng import generator
 from secateur.spaces.decoder import architecture
+from secateur.training import text_trainer
 from secateur.training.settings import TrainingSettings
 from secateur.training.text_trainer import curve_steps, evaluate_text, train_text
 
@@ -133,8 +134,23 @@ def test_a_loss_that_is_no_number(tmp_path):
         train(tmp_path, at=5, do=poison)
     model = network()
     poison(model)
-    with pytest.raises(EvaluationFailure, match="no longer a number"):
+    with pytest.raises(EvaluationFailure, match="the loss on this text is no number"):
         evaluate_text(model, VALIDATION, length=LENGTH)
+
+
+def test_a_validation_loss_that_is_no_number(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise EvaluationFailure("the loss on this text is no number.")
+
+    monkeypatch.setattr(text_trainer, "evaluate_text", fail)
+    with pytest.raises(EvaluationFailure, match="training diverged at step 2"):
+        train(tmp_path)
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_a_text_without_a_next_token(backbone):
+    with pytest.raises(DataError, match="has 1 tokens: at least two"):
+        evaluate_text(network(backbone), VALIDATION[:1], length=LENGTH)
 
 
 class TestPerplexity:
@@ -169,6 +185,27 @@ class TestPerplexity:
         assert score.tokens == len(VALIDATION) - 1
         assert score.loss == pytest.approx(total / score.tokens, abs=1e-5)
 
+    @pytest.mark.parametrize("memory", [1, 3, LENGTH - 1, LENGTH, 2 * LENGTH])
+    def test_with_a_short_memory_by_hand(self, memory, monkeypatch):
+        """One long segment in which each word sees its own window up to itself and `memory` words before that window."""
+        model = network("transformer_xl", dropout=0.0, memory=memory)
+        with torch.no_grad():
+            for parameter in model.parameters():  # far from the tiny initial ones, so that what is seen matters
+                parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel())) * 0.3)
+        score = evaluate_text(model, VALIDATION, length=LENGTH, batch=1)
+
+        def told(kept):
+            place = torch.arange(len(VALIDATION))
+            first = place // (LENGTH - 1) * (LENGTH - 1) - kept
+            unseen = (place[None] > place[:, None]) | (place[None] < first[:, None])
+            monkeypatch.setattr(transformer_xl, "hidden_keys", lambda *args: unseen[None, None])
+            ids = torch.from_numpy(VALIDATION).long()[None]
+            with torch.no_grad():
+                return float(model(input_ids=ids, labels=ids).loss)
+
+        assert score.loss == pytest.approx(told(memory), abs=1e-5)
+        assert score.loss != pytest.approx(told(memory - 1), abs=1e-4)
+
     def test_mode_is_left_alone(self):
         model = network().train()
         first = evaluate_text(model, VALIDATION, length=LENGTH)
@@ -180,7 +217,6 @@ def test_where_a_curve_has_its_points():
     assert curve_steps(10, 3) == (4, 7, 10)
     assert curve_steps(3, 20) == (1, 2, 3)
     assert curve_steps(400, [0.0125, 0.5, 0.875]) == (5, 200, 350, 400)
-    assert curve_steps(1000, 4, geometric=True) == (1, 10, 100, 1000)
     with pytest.raises(ConfigurationError, match=r"shares of the steps.* got 1\.5"):
         curve_steps(10, [0.5, 1.5])
     with pytest.raises(ConfigurationError, match="at least 1, got 0"):
