@@ -123,10 +123,14 @@ def evaluate(
     Raises ConfigurationError for settings that do not fit, MissingExtraError without lm_eval, ModelError for a model that
     cannot be loaded or predicts no next token, DataError for a task whose data cannot be had.
     """
+    include = None if include is None else Path(include)
+    to = None if to is None else Path(to)
     names = _named(task, preset)
     _check(names, shots, limit, batch_size, include, to)
     if find_spec("lm_eval") is None:
         raise MissingExtraError("lm-eval", "lm-eval")
+    if to is not None:
+        _try(to)
     from secateur.devices import resolve_device
 
     where = resolve_device(device)
@@ -148,7 +152,11 @@ def evaluate(
         {"lm_eval": _version(), **{name: str(found["versions"].get(name, "")) for name in tasks}},
     )
     if to is not None:
-        _write(evaluation, to)
+        try:
+            _write(evaluation, to)
+        except OSError as error:
+            typer.echo(str(evaluation))  # hours of work may be in it
+            raise ConfigurationError(f"`to` {_unwritable(to, error)} The scores are printed instead.") from error
     return evaluation
 
 
@@ -223,9 +231,27 @@ def _version() -> str:
     return version("lm-eval")
 
 
+def _try(to: Path) -> None:
+    """Make the file's folder and a file in it, before the work. Raises ConfigurationError where that cannot be."""
+    unfinished = _unfinished(to)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.touch()
+        unfinished.unlink()
+    except OSError as error:
+        raise ConfigurationError(f"`to` {_unwritable(to, error)}") from error
+
+
+def _unfinished(to: Path) -> Path:
+    return to.with_name(to.name + ".unfinished")
+
+
+def _unwritable(to: Path, error: OSError) -> str:
+    return f"cannot be written: `{to}`: {(error.strerror or str(error)).lower()}."
+
+
 def _write(evaluation: Evaluation, to: Path) -> None:
     """Write the JSON file whole or not at all."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = to.with_name(to.name + ".unfinished")
+    unfinished = _unfinished(to)
     unfinished.write_text(json.dumps(evaluation.as_dict(), indent=2) + "\n", encoding="utf-8")
     os.replace(unfinished, to)

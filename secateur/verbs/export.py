@@ -1,4 +1,4 @@
-"""`secateur export`: a sub-network of a run as a folder that loads."""
+"""`secateur export`: a sub-network of a run as a folder that loads, or the ONNX forms of a trained network."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import typer
 
 from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
+from secateur.export.trained import export_trained, is_trained
 from secateur.verbs.run import Run
 from secateur.verbs.run_folder import parse_under
 from secateur.verbs.starting import open_run
+from secateur.verbs.train import UNFINISHED
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(help="The run's folder, or one that `secateur train` made.")],
     *,
-    to: Annotated[Path, typer.Option(help="The folder to write; must be new.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="The folder to write; must be new. Without it a trained folder gets the files itself."),
+    ] = None,
     under: Annotated[
         list[str] | None,
         typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),
@@ -32,9 +37,18 @@ def export(
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx as well.")] = False,
     int8: Annotated[bool, typer.Option("--int8", help="Write model.int8.onnx as well.")] = False,
 ) -> Exported:
-    """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so."""
+    """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so.
+
+    A folder that `secateur train` made has its checkpoint already: --onnx and --int8 add those forms to it, or to a copy.
+
+    Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
+    """
+    if is_trained(run):
+        return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx=onnx, int8=int8)
     if (key is None) == (not under):
         raise ConfigurationError("say which sub-network to export: either --under body_parameters=50% or --key …")
+    if to is None:
+        raise ConfigurationError("say where to: --to names the folder to write, a new one.")
     opened = open_run(run)
     if not isinstance(opened, Run):
         raise StudyError(
@@ -42,3 +56,19 @@ def export(
         )
     member = opened.member(key) if key is not None else opened.front.best(under=parse_under(under))
     return member.save(to, polished=polished, onnx=onnx, int8=int8)
+
+
+def _forms(folder: Path, to: Path | None, choices: dict[str, object], *, onnx: bool, int8: bool) -> Exported:
+    """The ONNX forms of a trained folder."""
+    faults = [
+        f"`{name}` chooses among a run's sub-networks, and `{folder}` holds one trained network: leave it out."
+        for name, value in choices.items()
+        if value is not None and value != []
+    ]
+    if not (onnx or int8):
+        faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
+    if faults:
+        raise ConfigurationError(faults)
+    if (folder / UNFINISHED).exists():
+        raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
+    return export_trained(folder, to, onnx=onnx, int8=int8)

@@ -17,6 +17,7 @@ from secateur.report.proxies_page import proxies_html
 from secateur.rng import generator
 from secateur.tables import Ceiling, FrontAccuracy, Ranking, Trained, TrainedTable, front_accuracy, rank, read_trained
 from secateur.tables.scoring import CUTS, Score, ScoreFile, Setup, proxy_names, score_table
+from secateur.verbs.progress import Progress
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
 #: What a proxy's front is compared over, where the table has it.
@@ -136,13 +137,20 @@ def proxies(
     batch: Annotated[int, typer.Option(help="Texts in the batch that proxies see.")] = 16,
     length: Annotated[int, typer.Option(help="Tokens per text.")] = 64,
     seed: Annotated[int, typer.Option(help="Of initial weights, batch and bootstrap.")] = 0,
+    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
 ) -> ProxyStudy:
     """Score trained architectures by every proxy, and tell how well each ranks them and what it costs.
 
     Raises ConfigurationError for settings out of range or unknown proxies, DataError for a table or text that cannot be used.
     """
+    to = Path(to)
     names = proxy_names(proxy or (), partial or CUTS)
-    sizes = (("batch", batch, 2), ("length", length, 2), ("vocabulary", vocabulary or 2, 2))
+    sizes = (
+        ("batch", batch, 2),
+        ("length", length, 2),
+        ("vocabulary", 2 if vocabulary is None else vocabulary, 2),
+        ("seed", seed, 0),
+    )
     faults = [f"`{name}` must be at least {least}, got {value}." for name, value, least in sizes if value < least]
     if tokenizer is not None and text is None:
         faults.append("`tokenizer` is for a text: give --text too.")
@@ -153,13 +161,36 @@ def proxies(
     read = read_trained(table)
     chosen = read.only(source) if source else read
     rows = chosen.averaged()
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        (to / f"{PAGE}.unfinished").touch()
+        (to / f"{PAGE}.unfinished").unlink()
+    except OSError as error:
+        raise _unwritable(to, error) from error
     setup = make_setup(chosen, text, tokenizer, vocabulary, batch, length, seed)
-    to.mkdir(parents=True, exist_ok=True)
-    scores = score_table(rows, names, setup, ScoreFile(to / SCORES))
+    try:
+        with Progress(progress).bar("scoring networks") as advance:
+            scores = score_table(rows, names, setup, ScoreFile(to / SCORES), tell=lambda line: advance(*_counted(line)))
+    except OSError as error:
+        raise _unwritable(to, error, f"What was scored is in {SCORES}: the same command goes on from there.") from error
     judged = [judge(name, rows, scores[name], seed) for name in names]
     study = ProxyStudy(to, judged, chosen.ceiling(), notes(chosen, rows, setup, judged))
-    _write(study, rows, scores)
+    try:
+        _write(study, rows, scores)
+    except OSError as error:
+        typer.echo(str(study).rpartition("\n")[0])  # without its last line, which says where the page is
+        raise _unwritable(to, error, "What was found is printed instead.") from error
     return study
+
+
+def _unwritable(to: Path, error: OSError, more: str = "") -> ConfigurationError:
+    return ConfigurationError(f"`to` cannot be written: `{to}`: {(error.strerror or str(error)).lower()}. {more}".rstrip())
+
+
+def _counted(line: str) -> tuple[int, int]:
+    """`network 3 of 40: 13 scores` → (3, 40)."""
+    _, done, _, total, *_ = line.replace(":", " ").split()
+    return int(done), int(total)
 
 
 def make_setup(

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from secateur.errors import StudyError
 from secateur.verbs.progress import Progress
 from secateur.verbs.run_folder import RunFolder
 from secateur.verbs.starting import go_on
+from secateur.verbs.train import UNFINISHED
 
 
 def resume(
@@ -18,5 +20,7 @@ def resume(
     progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
 ) -> RunFolder:
     """Go on with a run that was stopped, at the first thing that is not done."""
+    if (Path(run) / UNFINISHED / "settings.json").is_file():
+        raise StudyError(f"`{run}` holds an unfinished training, no run. Run the same `secateur train` command again to go on.")
     opened: RunFolder = go_on(Path(run), Progress(progress))
     return opened

@@ -174,12 +174,14 @@ def train_architecture(
         need("onnx", "onnxscript", "onnxruntime")
     from secateur.devices import resolve_device
     from secateur.export.quiet import quiet
+    from secateur.export.trained import save_trained
     from secateur.models import build
     from secateur.tasks.text import encode, load_text
-    from secateur.tasks.tokenizers import check_fits, load_tokenizer
     from secateur.training.text_trainer import evaluate_text, train_text
 
     where = resolve_device(device)
+    if mixed_precision is not None and where.type == "cpu":
+        raise ConfigurationError(f"`mixed_precision` {mixed_precision} is for a GPU, and `device` is cpu. Leave it out.")
     said = load_text(text)
     folder = Path(to)
     if architecture["backbone"] == "gpt2":
@@ -197,11 +199,13 @@ def train_architecture(
         "evaluations": evaluations,
         **asdict(settings),
     }
-    if tokenizer is not None:  # before anything is written: another try may name another one
-        check_fits(load_tokenizer(tokenizer), vocabulary)
-    _begin(folder, started)
+    started = json.loads(json.dumps(started))  # as it is read again
+    # Whatever can be refused comes before anything is written: another try may name the same folder with other settings.
+    _check_folder(folder, started)
     bars = Progress(progress)
-    words = _tokenizer(tokenizer, said, vocabulary, folder, bars)
+    words, new = _tokenizer(tokenizer, said, vocabulary, folder)
+    if tokenizer is None and len(words) < vocabulary:
+        bars.say(f"The text gives {len(words):,} tokens, fewer than the network's vocabulary of {vocabulary:,}.")
     tokens = encode(said, words, length=length)
     model = build(
         architecture,
@@ -214,6 +218,7 @@ def train_architecture(
         bos_token_id=words.bos_token_id,
         eos_token_id=words.eos_token_id,
     )
+    _begin(folder, started, words if new else None)
     again = f"Go on with the same command: the training in `{folder}` continues where it was."
     try:
         with bars.bar("training") as advance, quiet():
@@ -236,7 +241,7 @@ def train_architecture(
         raise StudyError(f"{failure} Start again in a new folder.") from failure
     test = None if tokens.test is None else evaluate_text(model, tokens.test, length=length, batch=batch_size)
     model.to("cpu")
-    differences = _save(model, words, folder, onnx=onnx, int8=int8)
+    differences = save_trained(model, words, folder, onnx=onnx, int8=int8)
     trained = Trained(
         folder,
         architecture,
@@ -253,10 +258,9 @@ def train_architecture(
     return trained
 
 
-def _begin(folder: Path, started: dict[str, Any]) -> None:
-    """Make the folder, or make sure that it holds an unfinished training with the same settings."""
+def _check_folder(folder: Path, started: dict[str, Any]) -> None:
+    """Make sure that the folder is free, or holds an unfinished training with the same settings. Writes nothing."""
     file = folder / UNFINISHED / "settings.json"
-    started = json.loads(json.dumps(started))
     if file.is_file():
         before = json.loads(file.read_text(encoding="utf-8"))
         other = sorted(name for name in started.keys() | before.keys() if started.get(name) != before.get(name))
@@ -265,55 +269,43 @@ def _begin(folder: Path, started: dict[str, Any]) -> None:
                 f"`{folder}` holds an unfinished training with other settings ({', '.join(other)}). "
                 "Give the same ones to go on with it, or name another folder."
             )
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.")
+    elif folder.exists() and (not folder.is_dir() or not _free(folder)):
+        from secateur.export.trained import is_trained
+
+        forms = f" For the ONNX forms of what it holds: secateur export {folder} --onnx --int8." if is_trained(folder) else ""
+        raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.{forms}")
+
+
+def _free(folder: Path) -> bool:
+    """Whether the folder holds nothing, or only what was written before the settings when the process was killed."""
+    inside = {path.name for path in folder.iterdir()}
+    begun = folder / UNFINISHED
+    return not inside or (inside == {UNFINISHED} and {path.name for path in begun.iterdir()} <= {"tokenizer", "settings.new"})
+
+
+def _begin(folder: Path, started: dict[str, Any], tokenizer: Any | None) -> None:
+    """Make the folder, and keep in it the tokenizer that was trained and, last, the settings: they make it a training."""
+    begun = folder / UNFINISHED
     try:
-        file.parent.mkdir(parents=True)
-        file.write_text(json.dumps(started, indent=1), encoding="utf-8")
+        begun.mkdir(parents=True, exist_ok=True)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(begun / "tokenizer")
+        (begun / "settings.new").write_text(json.dumps(started, indent=1), encoding="utf-8")
+        (begun / "settings.new").replace(begun / "settings.json")
     except OSError as error:
         raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
 
 
-def _tokenizer(given: str | Path | None, text: Text, vocabulary: int, folder: Path, bars: Progress) -> Any:
-    """The tokenizer given, or one trained on the training text; that one is kept for a resumption."""
-    from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
+def _tokenizer(given: str | Path | None, text: Text, vocabulary: int, folder: Path) -> tuple[Any, bool]:
+    """The tokenizer given, or the one that an unfinished training kept, or a new one trained on the text; is it new?"""
+    from secateur.tasks.tokenizers import check_fits, load_tokenizer, train_tokenizer
 
     kept = folder / UNFINISHED / "tokenizer"
-    if given is None and not kept.is_dir():
-        made = train_tokenizer(text.train, vocabulary)
-        made.save_pretrained(folder / UNFINISHED / "tokenizer-unfinished")
-        (folder / UNFINISHED / "tokenizer-unfinished").rename(kept)
+    if given is None and not (kept.is_dir() and (folder / UNFINISHED / "settings.json").is_file()):
+        return train_tokenizer(text.train, vocabulary), True
     words = load_tokenizer(kept if given is None else given)
-    if given is None and len(words) < vocabulary:
-        bars.say(f"The text gives {len(words):,} tokens, fewer than the network's vocabulary of {vocabulary:,}.")
-    return words
-
-
-def _save(model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: bool) -> dict[str, float]:
-    """Write the checkpoint and its ONNX forms; returns their largest differences from the trained network."""
-    import torch
-
-    from secateur.export import load
-    from secateur.export.onnx import export_onnx, run_onnx
-    from secateur.export.quantise import quantise_int8
-    from secateur.export.quiet import quiet
-    from secateur.export.verify import _difference, _logits, padded_batch
-
-    with quiet():
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-    reloaded, home = load(folder), torch.device("cpu")
-    batch = padded_batch(model)
-    reference = _logits(model, batch, home)
-    differences = {"reloaded": _difference("reloaded", reference, _logits(reloaded, batch, home), batch)}
-    if onnx or int8:
-        graph = export_onnx(reloaded, folder / "model.onnx", kind="language_modelling")
-        differences["onnx"] = _difference("onnx", reference, torch.from_numpy(run_onnx(graph, batch)), batch)
-        if int8:
-            small = quantise_int8(graph, folder / "model.int8.onnx").path
-            differences["int8"] = _difference("int8", reference, torch.from_numpy(run_onnx(small, batch)), batch)
-    return differences
+    check_fits(words, vocabulary)
+    return words, False
 
 
 def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:

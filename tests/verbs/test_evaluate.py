@@ -438,6 +438,27 @@ def test_all_faults_of_the_settings_are_reported_before_anything_loads(tmp_path:
         evaluate("./missing", preset="lts15")
 
 
+def test_where_the_scores_go_is_tried_before_the_work_and_they_are_never_lost(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("lm_eval")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match=r"`to` cannot be written: .*: (not a directory|file exists)"):
+        evaluate("./missing", task=["colours"], to=tmp_path / "file" / "scores.json")
+    options: dict[str, Any] = {"task": ["colours"], "include": str(folder / "tasks"), "device": "cpu", "limit": 2}
+    found = evaluate(str(folder / "gpt2"), to=str(tmp_path / "new" / "scores.json"), **options)  # paths as strings
+    assert json.loads((tmp_path / "new" / "scores.json").read_text())["limit"] == 2
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_write", full)
+    with pytest.raises(ConfigurationError, match=r"no space left on device\. The scores are printed instead"):
+        evaluate(str(folder / "gpt2"), to=tmp_path / "b.json", **options)
+    assert str(found) in capsys.readouterr().out
+    assert not list(tmp_path.glob("b.json*"))
+
+
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"secateur\[lm-eval\]"):

@@ -216,8 +216,36 @@ def test_settings_that_cannot_be(table, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(ConfigurationError) as caught:
-        proxies(table, to=file, batch=1, length=0, tokenizer="x")
-    assert len(caught.value.faults) == 4
+        proxies(table, to=file, batch=1, length=0, tokenizer="x", vocabulary=0, seed=-1)
+    assert len(caught.value.faults) == 6
+    assert "`vocabulary` must be at least 2, got 0." in caught.value.faults
+    assert "`seed` must be at least 0, got -1." in caught.value.faults
+    with pytest.raises(ConfigurationError, match=r"`to` cannot be written: .*: not a directory"):
+        proxies(table, to=file / "below", proxy=["decoder_parameters"])
+
+
+def test_paths_as_strings_and_progress(table, tmp_path, capsys):
+    found = proxies(str(table), to=str(tmp_path / "out"), proxy=["decoder_parameters"])
+    assert found.folder == tmp_path / "out"
+    assert "6/6" in capsys.readouterr().err
+    proxies(table, to=tmp_path / "quiet", proxy=["decoder_parameters"], progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_found_is_printed_where_it_cannot_be_written(table, tmp_path, monkeypatch, capsys):
+    (tmp_path / "out" / "ranking.csv").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match=r"is a directory\. What was found is printed instead"):
+        proxies(table, to=tmp_path / "out", proxy=["decoder_parameters"], progress=False)
+    shown = capsys.readouterr().out
+    assert "decoder_parameters" in shown
+    assert "Written" not in shown
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ScoreFile, "add", full)
+    with pytest.raises(ConfigurationError, match=r"no space left on device\. What was scored is in scores\.csv"):
+        proxies(table, to=tmp_path / "full", proxy=["decoder_parameters"], progress=False)
 
 
 def test_tables_that_do_not_say_enough(tmp_path):

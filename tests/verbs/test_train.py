@@ -20,6 +20,7 @@ from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
 from secateur.training import text_trainer
 from secateur.training.text_trainer import evaluate_text
 from secateur.verbs.design import design
+from secateur.verbs.resume import resume
 from secateur.verbs.train import Trained, train, train_architecture
 
 SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
@@ -93,12 +94,47 @@ def test_ctrl_c_and_the_same_command_again(
             train_architecture(trained.architecture, **given)
     with pytest.raises(StudyError, match=r"other settings \(learning_rate, seed\)"):
         train_architecture(trained.architecture, **{**given, "seed": 1, "learning_rate": 1e-3})
+    with pytest.raises(StudyError, match="Run the same `secateur train` command again to go on"):
+        resume(tmp_path / "model", progress=False)
     again = train_architecture(trained.architecture, **given)
     assert again.curve == trained.curve
     weights = load(again.folder).state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in load(trained.folder).state_dict().items())
-    with pytest.raises(StudyError, match="holds no unfinished training"):
+    with pytest.raises(StudyError, match=r"holds no unfinished training.*secateur export .*model --onnx --int8"):
         train_architecture(trained.architecture, **given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"), [({"length": 200, "positions": 300}, DataError), ({"vocabulary": 200}, ConfigurationError)]
+)
+def test_a_refused_training_leaves_nothing(text: Path, tmp_path: Path, wrong: dict[str, int], error: type[Exception]) -> None:
+    to = tmp_path / "model"
+    with pytest.raises(error, match=r"a smaller `length`|at least 257"):
+        train_architecture(SMALL, text=text, to=to, **{**OPTIONS, **wrong})
+    assert not to.exists()
+    assert train_architecture(SMALL, text=text, to=to, **{**OPTIONS, "steps": 2}).steps == 2
+
+
+def test_a_folder_killed_before_its_settings_were_written_is_free(text: Path, tmp_path: Path) -> None:
+    begun = tmp_path / "model" / "training" / "tokenizer"
+    begun.mkdir(parents=True)
+    (begun / "tokenizer.json").write_text("{", encoding="utf-8")
+    assert train_architecture(SMALL, text=text, to=tmp_path / "model", **{**OPTIONS, "steps": 2}).steps == 2
+    mine = tmp_path / "mine" / "training" / "notes.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"no unfinished training\. Name another folder\.$"):
+        train_architecture(SMALL, text=text, to=tmp_path / "mine", **OPTIONS)
+    assert mine.read_text(encoding="utf-8") == "mine"
+    with pytest.raises(StudyError, match="cannot be written"):
+        train_architecture(SMALL, text=text, to=mine / "below", **OPTIONS)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_mixed_precision_needs_a_gpu(text: Path, tmp_path: Path, precision: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"`mixed_precision` {precision} is for a GPU, and `device` is cpu"):
+        train_architecture(SMALL, text=text, to=tmp_path / "a", mixed_precision=precision, **OPTIONS)
+    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.slow
