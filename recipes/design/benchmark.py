@@ -15,7 +15,6 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,17 +54,24 @@ class Protocol:
     memory: int = 64  # transformer_xl only
     batch: int = 8
     steps: int = 500
-    learning_rate: float = 3e-3
+    learning_rate: float = 2e-3  # of a network of the reference width; see `rate`
+    reference_width: int = 64
     warmup: float = 0.05
     weight_decay: float = 0.1
+    dropout: float = 0.0
     initial: float = 0.02  # deviation of the initial weights
     curve_tokens: int = 4_096  # of the validation text, for the points of the curve
     final_tokens: int = 32_768  # of the validation and of the test text, for the final perplexities
 
-    def training(self, seed: int) -> TrainingSettings:
+    def rate(self, architecture: Architecture) -> float:
+        """The learning rate of a network, inversely as its width (maximal-update parametrisation, Yang et al. 2021): one
+        rate for all favours the widths that it happens to suit."""
+        return self.learning_rate * self.reference_width / int(architecture["width"])  # type: ignore[call-overload]
+
+    def training(self, architecture: Architecture, seed: int) -> TrainingSettings:
         return TrainingSettings(
             steps=self.steps,
-            learning_rate=self.learning_rate,
+            learning_rate=self.rate(architecture),
             batch_size=self.batch,
             warmup=self.warmup,
             schedule="cosine",
@@ -84,6 +90,7 @@ class Protocol:
             cutoffs=self.cutoffs,
             positions=self.length,
             memory=self.memory if self.backbone == "transformer_xl" else 0,
+            dropout=self.dropout,
             seed=seed,
             initializer_range=self.initial,
         )
@@ -185,7 +192,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         model,
         tokens.train,
         stretches(tokens.validation, protocol.curve_tokens),
-        protocol.training(job.seed),
+        protocol.training(job.architecture, job.seed),
         scratch,
         length=protocol.length,
         evaluations=SHARES,
@@ -203,6 +210,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         "architecture": job.architecture.to_json(),
         "source": job.source,
         "seed": job.seed,
+        "learning_rate": protocol.rate(job.architecture),
         "perplexity": final["validation"].perplexity,
         "test_perplexity": final["test"].perplexity if "test" in final else None,
         "parameters": parameters(job.architecture, protocol.vocabulary, protocol.length, protocol.cutoffs),
@@ -217,7 +225,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
 
 
 def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
-    """Train this shard's jobs that no shard has done."""
+    """Train this shard's jobs that no shard has done; what was trained under another source is only written again."""
     import torch
 
     torch.set_num_threads(arguments.threads)
@@ -230,7 +238,13 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
     end = f"{shard}-of-{shards}.jsonl"
     mine = jobs[shard::shards]
     for number, job in enumerate(mine, start=1):
-        if job.name in set(_done(folder)):
+        earlier = [row for row in rows_of(folder) + rows_of(folder, "failed") if _name(row) == job.name]
+        if any(row["source"] == job.source for row in earlier):
+            continue
+        if earlier:
+            kind = "failed" if "failure" in earlier[0] else "rows"
+            append(folder / f"{kind}-{end}", {**earlier[0], "source": job.source})
+            print(f"{number}/{len(mine)} {job.architecture}: already trained as {earlier[0]['source']}", flush=True)
             continue
         began = time.perf_counter()
         try:
@@ -245,9 +259,8 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
         print(f"{number}/{len(mine)} {job.architecture}: perplexity {row['perplexity']:.2f}, {took:.0f} s", flush=True)
 
 
-def _done(folder: Path) -> Iterator[tuple[str, int]]:
-    for row in rows_of(folder) + rows_of(folder, "failed"):
-        yield Architecture.from_json(row["architecture"]).key, row["seed"]
+def _name(row: dict[str, Any]) -> tuple[str, int]:
+    return Architecture.from_json(row["architecture"]).key, row["seed"]
 
 
 def _same_protocol(folder: Path, protocol: Protocol) -> None:
@@ -293,19 +306,19 @@ def merge(arguments: argparse.Namespace) -> None:
 
     protocol = asdict(_protocol(arguments.out))
     measured = {row.pop("key"): row for row in rows_of(arguments.out, "latency")}
-    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    rows: dict[tuple[str, int, str], dict[str, Any]] = {}
     for row in rows_of(arguments.out):
-        key = Architecture.from_json(row["architecture"]).key
-        rows.setdefault((key, row["seed"]), {**row, **measured.get(key, {})})
+        key, seed = _name(row)
+        rows.setdefault((key, seed, row["source"]), {**row, **measured.get(key, {})})
     if not rows:
         raise ConfigurationError(f"`{arguments.out}` holds no finished networks.")
     table = pd.DataFrame(sorted(rows.values(), key=lambda row: (row["source"], row["seed"], row["architecture"])))
-    for name in ("backbone", "vocabulary", "length", "batch", "learning_rate"):
+    for name in ("backbone", "vocabulary", "length", "batch"):
         table[name] = protocol[name]
     table["positions"] = protocol["length"]
     table["cutoffs"] = [list(protocol["cutoffs"])] * len(table)
     table.to_parquet(arguments.to, index=False)
-    print(f"{len(table)} networks in {arguments.to}")
+    print(f"{len(table)} rows in {arguments.to}")
 
 
 def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:

@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from secateur.errors import DataError, SecateurError
 from secateur.spaces.decoder import architecture
 from secateur.tables import Trained, read_trained
 
@@ -61,10 +62,14 @@ def between(front: Sequence[tuple[float, float]], perplexity: float) -> float | 
 
 
 def analyse(table: Path) -> list[str]:
-    """Markdown lines: per baseline, what the front needs at its perplexity."""
-    rows = read_trained(table).averaged()
-    front: list[Trained] = [row for row in rows if row.source == "search"]
-    baselines = sorted((row for row in rows if row.source == "baseline"), key=lambda row: row.decoder_parameters or 0)
+    """Markdown lines: per baseline, what the front needs at its perplexity.
+
+    Raises DataError where the table has no front, no baselines, or networks of theirs without latency or memory.
+    """
+    trained = read_trained(table)
+    front, baselines = trained.only("search").averaged(), trained.only("baseline").averaged()
+    _measured(table, [*front, *baselines])
+    baselines.sort(key=lambda row: row.decoder_parameters or 0)
     lines = [
         "| baseline | perplexity | latency | front, no worse | faster | interpolated | memory | front, no worse | less |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -83,16 +88,26 @@ def analyse(table: Path) -> list[str]:
     return lines
 
 
-def main() -> None:
+def _measured(table: Path, rows: Sequence[Trained]) -> None:
+    missing = [row for row in rows if row.latency is None or row.memory is None]
+    if missing:
+        raise DataError(
+            f"`{table}`: {len(missing)} of {len(rows)} networks of the front and baseline have no `latency` or no `memory`. "
+            "Run `benchmark.py latency`, then `benchmark.py merge`."
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the architectures to train").add_argument("run", type=Path)
     commands.add_parser("analyse", help="the comparison").add_argument("table", type=Path)
-    given = parser.parse_args()
-    if given.command == "list":
-        print("\n".join(json.dumps(row) for row in listed(given.run)))
-    else:
-        print("\n".join(analyse(given.table)))
+    given = parser.parse_args(arguments)
+    try:
+        lines = [json.dumps(row) for row in listed(given.run)] if given.command == "list" else analyse(given.table)
+    except SecateurError as error:
+        raise SystemExit(f"equal_perplexity: {error}") from None
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

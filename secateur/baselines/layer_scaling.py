@@ -9,7 +9,6 @@ factor to 4 is compared fairly with `factor=4`, and one with narrow embeddings w
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from secateur.architecture import Architecture
@@ -30,7 +29,9 @@ class Base:
     factor: int = 1
 
     def with_layers(self, layers: int) -> Architecture:
-        """The network of that many equal layers, whatever the bounds of a space."""
+        """The network of that many equal layers, whatever the bounds of a space: keys are made in the same way all the same."""
+        if layers < 1:
+            raise ConfigurationError(f"`layers` must be at least 1, got {layers}.")
         embedding = self.width if self.embedding is None else self.embedding
         # A plain table has no clusters to divide.
         factor = self.factor if embedding else 1
@@ -91,24 +92,3 @@ def base_of(
     if base.shape != published.shape:
         return dataclasses.replace(base, name=f"{base.name.split()[0]} {base.width} wide")
     return base
-
-
-def layer_scaled(
-    backbone: str,
-    layers: Iterable[int] = range(1, 17),
-    *,
-    width: int | None = None,
-    heads: int | None = None,
-    inner: int | None = None,
-    embedding: int | None = None,
-    factor: int | None = None,
-) -> list[Architecture]:
-    """The base of a backbone with each of these numbers of layers, as architectures of the space `decoder`.
-
-    They may lie outside the ranges of the space that is searched: their keys are made in the same way all the same.
-    """
-    base = base_of(backbone, width=width, heads=heads, inner=inner, embedding=embedding, factor=factor)
-    depths = list(layers)
-    if any(depth < 1 for depth in depths):
-        raise ConfigurationError(f"`layers` must be at least 1 each, got {min(depths)}.")
-    return [base.with_layers(depth) for depth in depths]

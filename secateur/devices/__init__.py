@@ -4,7 +4,7 @@ from secateur.devices.device import available_cores, describe_device, resolve_de
 from secateur.devices.generation import Generation, measure_generation
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.latency import Latency, measure_latency, measure_model
-from secateur.devices.load import Load, LoadWatch, machine_load
+from secateur.devices.load import Load, LoadWatch
 from secateur.devices.memory import LiveStorages, Memory, peak_memory
 from secateur.devices.runtime import RUNTIMES, check_runtime, runtime_version
 from secateur.devices.steadiness import Steadiness, check_steady
@@ -23,7 +23,6 @@ __all__ = [
     "check_steady",
     "describe_device",
     "dummy_inputs",
-    "machine_load",
     "measure_generation",
     "measure_latency",
     "measure_model",

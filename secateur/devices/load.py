@@ -70,10 +70,3 @@ class LoadWatch:
         if wall < SHORTEST_WINDOW:
             return 0.0
         return min(1.0, max(0.0, (busy - own) / (wall * len(available_cores()))))
-
-
-def machine_load(window: float = 0.2) -> float:
-    """Share (0…1) of the usable cores' time that other processes take, watched for `window` seconds."""
-    watch = LoadWatch()
-    time.sleep(max(window, SHORTEST_WINDOW))
-    return watch.others()

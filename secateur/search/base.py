@@ -142,11 +142,15 @@ class Searcher(ABC):
     def _learn(self, result: Result) -> None:  # noqa: B027 - most searchers read `history` instead
         """Hook: called for each result that is taken."""
 
+    def _is_new(self, architecture: Architecture) -> bool:
+        """Whether an architecture may be proposed."""
+        return architecture.key not in self.seen
+
     def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
-        """The first draw whose key is new, or None where `tries` draws found none."""
+        """The first draw that is new, or None where `tries` draws found none."""
         for _ in range(self.tries):
             architecture = draw()
-            if architecture.key not in self.seen:
+            if self._is_new(architecture):
                 return architecture
         return None
 
@@ -155,7 +159,7 @@ class Searcher(ABC):
         found = self._unseen(lambda: self.space.sample(rng))
         if found is not None or self.space.size() > self.scan:
             return found
-        left = [a for a in self.space.every() if a.key not in self.seen]
+        left = [a for a in self.space.every() if self._is_new(a)]
         return left[int(rng.integers(len(left)))] if left else None
 
     def _faulty(self, result: Result) -> str | None:

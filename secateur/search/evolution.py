@@ -25,7 +25,7 @@ class Evolution(Searcher):
     An iteration ends when as many asked results are in as it has children. The front and the parents' draw are taken at that
     moment, from results alone, so that a resumed search has the same parents, whatever was pending. With `hull`, parents
     come from the lower convex hull of the front. `feasible` is a check that costs nothing: what fails it is never proposed.
-    While no result is feasible, every second proposal is a change of the results nearest to their bounds, the others random.
+    `bounds` are on what is not optimised. While no result is feasible, every second proposal is a change of the results nearest to their bounds, the others random.
     """
 
     name = "evolution"
@@ -43,6 +43,7 @@ class Evolution(Searcher):
         probability: float = 0.3,
         hull: bool = False,
         feasible: Check | None = None,
+        bounds: Sequence[Objective] = (),
     ) -> None:
         faults = [
             f"`{name}` must be at least {least}, got {value}."
@@ -66,6 +67,8 @@ class Evolution(Searcher):
         self.probability = probability
         self.hull = hull
         self._feasible = feasible
+        #: All that has bounds, optimised or not.
+        self._bounded = (*self.objectives, *bounds)
         self._size = parents
         #: The parents of the current iteration; none in the random phase.
         self.parents: list[Architecture] = []
@@ -120,28 +123,14 @@ class Evolution(Searcher):
         return [self.history[i].architecture for _, i in sorted(excess)[: self._size]]
 
     def _excess(self, result: Result) -> float:
-        """By how much a result breaks the absolute bounds of the objectives it has values for, as shares of the bounds."""
+        """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
         total = 0.0
-        for objective in self.objectives:
+        for objective in self._bounded:
             value = result.values.get(objective.name)
             for bound, sign in ((objective.upper, 1), (objective.lower, -1)):
                 if value is not None and bound is not None and not bound.relative:
                     total += max(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
         return total
 
-    def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
-        for _ in range(self.tries):
-            architecture = draw()
-            if architecture.key not in self.seen and self._may(architecture):
-                return architecture
-        return None
-
-    def _left_over(self, rng: Generator) -> Architecture | None:
-        found = self._unseen(lambda: self.space.sample(rng))
-        if found is not None or self.space.size() > self.scan:
-            return found
-        left = [a for a in self.space.every() if a.key not in self.seen and self._may(a)]
-        return left[int(rng.integers(len(left)))] if left else None
-
-    def _may(self, architecture: Architecture) -> bool:
-        return self._feasible is None or self._feasible(architecture)
+    def _is_new(self, architecture: Architecture) -> bool:
+        return super()._is_new(architecture) and (self._feasible is None or self._feasible(architecture))

@@ -237,14 +237,19 @@ class Decoder(ProductSpace):
     def _factors(self, width: int, embedding: int) -> list[int]:
         return [k for e, k in self.allowed.pairs_of[width] if e == embedding]
 
+    def _embedding(self, values: np.ndarray) -> int:
+        """The embedding to keep with another width: where plain is no option, 0 only says that the table is as wide as the
+        model."""
+        plain = 0 if 0 in self.allowed.embedding else int(values[WIDTH])
+        return int(values[EMBEDDING]) or plain
+
     def _changed(self, values: np.ndarray, d: int, new: int, rng: Generator) -> np.ndarray:
         """A copy with another value in one dimension and what follows from it."""
         out = values.copy()
         out[d] = new
         width, embedding = int(values[WIDTH]), int(values[EMBEDDING])
         if d == WIDTH:
-            if embedding == 0 and 0 not in self.allowed.embedding:
-                out[EMBEDDING] = width  # plain only because the table was as wide as the model
+            out[EMBEDDING] = self._embedding(values)
             return self._repaired(out)
         if d == EMBEDDING:
             factors = self._factors(width, new)
@@ -261,6 +266,7 @@ class Decoder(ProductSpace):
     def crossover(self, a: Architecture, b: Architecture, rng: Generator) -> Architecture:
         """Each dimension from either parent, a layer's from one that has it; then repaired."""
         x, y = self.values(a), self.values(b)
+        x[EMBEDDING], y[EMBEDDING] = self._embedding(x), self._embedding(y)
         out = np.where(rng.random(self.dimensions) < 0.5, x, y)
         out[FIRST:] = np.where(out[FIRST:] == 0, np.maximum(x, y)[FIRST:], out[FIRST:])
         return self.from_values(self._repaired(out))
@@ -277,8 +283,8 @@ class Decoder(ProductSpace):
                     last = self._used(values) - 1
                     for part in (self._heads, self._inner):
                         out[part][last : self._used(out)] = values[part][last]
-                if d == WIDTH and embedding == 0 and 0 not in self.allowed.embedding:
-                    out[EMBEDDING] = width
+                if d == WIDTH:
+                    out[EMBEDDING] = self._embedding(values)
                 if d == EMBEDDING:
                     factors = self._factors(width, new)
                     kept = [int(values[FACTOR])] if embedding and values[FACTOR] in factors else factors

@@ -227,8 +227,8 @@ def _common_rows(true: np.ndarray, scores: np.ndarray, share: float) -> np.ndarr
 
 def _interval(values: np.ndarray) -> Interval | None:
     """The middle 95 % of the bootstrap's values; None where most draws have no value (too many ties)."""
-    values = values[np.isfinite(values)]
-    if len(values) < LEAST:
+    finite = values[np.isfinite(values)]
+    if len(finite) < len(values) / 2:
         return None
-    low, high = np.percentile(values, [2.5, 97.5])
+    low, high = np.percentile(finite, [2.5, 97.5])
     return Interval(float(low), float(high))

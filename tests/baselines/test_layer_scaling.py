@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.baselines.layer_scaling import BASES, base_of, layer_scaled
+from secateur.baselines.layer_scaling import BASES, base_of
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
 
 
 def test_gpt2_small_has_its_published_layers_and_a_plain_table():
-    found = layer_scaled("gpt2")
-    assert [len(a["heads"]) for a in found] == list(range(1, 17))
-    twelve = found[11]
+    assert [len(base_of("gpt2").with_layers(n)["heads"]) for n in range(1, 17)] == list(range(1, 17))
+    twelve = base_of("gpt2").with_layers(12)
     assert dict(twelve.choices) == {
         "backbone": "gpt2",
         "width": 768,
@@ -24,27 +23,27 @@ def test_gpt2_small_has_its_published_layers_and_a_plain_table():
 
 
 def test_transformer_xl_base_has_ten_heads_of_41():
-    only = layer_scaled("transformer_xl", [16])[0]
+    only = base_of("transformer_xl").with_layers(16)
     assert (only["width"], only["heads"], only["inner"]) == (410, (10,) * 16, (2100,) * 16)
     assert (only["embedding"], only["factor"]) == (0, 1)
 
 
 def test_the_embedding_can_be_that_of_the_search():
-    divided = layer_scaled("gpt2", [2], factor=4)[0]
+    divided = base_of("gpt2", factor=4).with_layers(2)
     assert (divided["embedding"], divided["factor"]) == (768, 4)
-    narrow = layer_scaled("transformer_xl", [2], embedding=128, factor=4)[0]
+    narrow = base_of("transformer_xl", embedding=128, factor=4).with_layers(2)
     assert (narrow["embedding"], narrow["factor"]) == (128, 4)
-    plain = layer_scaled("gpt2", [2], embedding=0, factor=4)[0]
-    assert plain == layer_scaled("gpt2", [2])[0]
+    plain = base_of("gpt2", embedding=0, factor=4).with_layers(2)
+    assert plain == base_of("gpt2").with_layers(2)
     assert decoder_parameters(divided) == decoder_parameters(plain)
 
 
 def test_keys_are_those_of_the_space():
     space = Decoder("gpt2", layers="2..3", width=(64,), inner=(256,), heads=(4,), embedding=(0, 32), factor=(4,))
-    scaled = layer_scaled("gpt2", [2, 3], width=64, heads=4, inner=256, embedding=32, factor=4)
-    assert all(space.contains(a) for a in scaled)
-    assert not space.contains(layer_scaled("gpt2", [2])[0])
-    assert len({a.key for a in [*layer_scaled("gpt2"), *layer_scaled("transformer_xl")]}) == 32
+    scaled = base_of("gpt2", width=64, heads=4, inner=256, embedding=32, factor=4)
+    assert all(space.contains(scaled.with_layers(n)) for n in (2, 3))
+    assert not space.contains(base_of("gpt2").with_layers(2))
+    assert len({base.with_layers(n).key for base in BASES.values() for n in range(1, 17)}) == 32
 
 
 def test_names_say_where_a_base_is_not_the_published_one():
@@ -59,14 +58,18 @@ def test_names_say_where_a_base_is_not_the_published_one():
         ({"width": 100, "heads": 12}, "multiple of `heads`, got 100 and 12"),
         ({"inner": 0, "factor": 0}, "`inner` must be at least 1, got 0; `factor` must be at least 1"),
         ({"embedding": -1}, "`embedding` must be at least 0"),
-        ({"layers": [2, 0]}, "`layers` must be at least 1 each, got 0"),
     ],
 )
 def test_what_cannot_be_made_is_refused(options, words):
     with pytest.raises(ConfigurationError, match=words):
-        layer_scaled("gpt2", **options)
+        base_of("gpt2", **options)
+
+
+def test_a_network_without_layers_is_refused():
+    with pytest.raises(ConfigurationError, match="`layers` must be at least 1, got 0"):
+        BASES["gpt2"].with_layers(0)
 
 
 def test_an_unknown_backbone_is_refused():
     with pytest.raises(UnknownNameError, match="bert"):
-        layer_scaled("bert")
+        base_of("bert")

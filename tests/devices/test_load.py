@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from secateur.devices.device import available_cores
-from secateur.devices.load import BUSY_LIMIT, WAITING_LIMIT, Load, LoadWatch, machine_load
+from secateur.devices.load import BUSY_LIMIT, WAITING_LIMIT, Load, LoadWatch
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 
@@ -50,7 +50,9 @@ def test_busy_neighbours_are_seen() -> None:
     spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in available_cores()]
     try:
         time.sleep(0.3)
-        load = machine_load(0.5)
+        watch = LoadWatch()
+        time.sleep(0.5)
+        load = watch.others()
     finally:
         for spinner in spinners:
             spinner.kill()

@@ -66,14 +66,18 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
     listed.write_text(json.dumps({"architecture": other.as_dict(), "source": "topology"}) + "\n\n")
     benchmark.main([*given, "--list", str(listed)])
 
+    with listed.open("a") as more:  # a member of a front that random sampling had found
+        more.write(json.dumps({"architecture": rows[0]["architecture"], "source": "search"}) + "\n")
     monkeypatch.setattr(benchmark.time, "process_time", lambda: 1 / 0)  # nothing is left to train
-    benchmark.main([*given, "--list", str(listed)])
+    for _ in range(2):
+        benchmark.main([*given, "--list", str(listed)])
     monkeypatch.undo()
+    assert [row for row in benchmark.rows_of(out) if row["source"] == "search"] == [{**rows[0], "source": "search"}]
     benchmark.main(["latency", "--out", str(out), "--seconds", "0.05"])
     benchmark.main(["merge", "--out", str(out), "--to", str(tmp_path / "table.parquet")])
     table = pd.read_parquet(tmp_path / "table.parquet")
-    assert len(table) == 7
-    assert set(table["source"]) == {"random", "topology"}
+    assert len(table) == 8
+    assert set(table["source"]) == {"random", "topology", "search"}
     assert (table["latency"] > 0).all()
     for row in table.to_dict("records"):
         found = Architecture.from_json(row["architecture"])
@@ -84,6 +88,7 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
         assert len(row["curve"]) == len(row["train_curve"]) == 8
         assert 1 < row["perplexity"] < 10_000
         assert row["tokens_per_step"] == 14
+        assert row["learning_rate"] == pytest.approx(2e-3 * 64 / found["width"])
     with pytest.raises(SystemExit, match="another protocol"):
         benchmark.main([*given, "--learning-rate", "0.5"])
 
@@ -98,8 +103,19 @@ def test_a_network_that_diverges_is_no_row(benchmark: Any, text: Path, tmp_path:
     benchmark.main(["train", "--text", str(text), "--out", str(tmp_path), "--list", str(listed), "--cutoffs", "100", *SMALL])
     assert benchmark.rows_of(tmp_path) == []
     assert [row["failure"] for row in benchmark.rows_of(tmp_path, "failed")] == ["training diverged at step 3"]
+    listed.write_text(listed.read_text().replace("baseline", "search"))
+    benchmark.main(["train", "--text", str(text), "--out", str(tmp_path), "--list", str(listed), "--cutoffs", "100", *SMALL])
+    assert [row["source"] for row in benchmark.rows_of(tmp_path, "failed")] == ["baseline", "search"]
+    assert benchmark.rows_of(tmp_path) == []
     with pytest.raises(SystemExit, match="holds no finished networks"):
         benchmark.main(["merge", "--out", str(tmp_path), "--to", str(tmp_path / "t.parquet")])
+
+
+def test_the_rate_follows_the_width_and_dropout_is_built_in(benchmark: Any) -> None:
+    protocol = benchmark.Protocol(learning_rate=1e-3, reference_width=32, dropout=0.25)
+    rates = {width: protocol.training(architecture("gpt2", width, [2], [128]), 7).learning_rate for width in (16, 32, 64)}
+    assert rates == {16: 2e-3, 32: 1e-3, 64: 5e-4}
+    assert protocol.build(architecture("gpt2", 16, [2], [32]), 0).config.dropout == 0.25
 
 
 def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from secateur.architecture import digest
-from secateur.baselines.layer_scaling import BASES, layer_scaled
+from secateur.baselines.layer_scaling import BASES, base_of
 from secateur.pareto import non_dominated
 from secateur.report import DesignReportData, ReportData
 from secateur.spaces.decoder import Decoder
@@ -398,7 +398,8 @@ def synthetic_design(seed: int = 0, trials: int = 900) -> DesignReportData:
             "choices": dict(a.choices),
             "values": values(a, 0.3),
         }
-        for i, a in enumerate(layer_scaled("gpt2", embedding=256, factor=4))
+        for i in range(16)
+        for a in [base_of("gpt2", embedding=256, factor=4).with_layers(i + 1)]
     ]
     checks = rng.uniform(0.01, 0.12, 24)
     return DesignReportData(

@@ -99,8 +99,27 @@ def test_children_take_depth_width_and_layers_from_a_parent() -> None:
         for name in ("heads", "inner"):
             for j, value in enumerate(child[name]):
                 assert value in {p[name][j] for p in (a, b) if j < len(p[name])}
-        for name in ("embedding", "factor"):
-            assert child[name] in (a[name], b[name], 0, 1)
+        assert (child["embedding"] or 8) in (a["embedding"] or 8, b["embedding"] or 8)
+        assert child["factor"] in (a["factor"], b["factor"], 1)
+
+
+def test_a_childs_embedding_is_one_of_its_parents() -> None:
+    """A table as wide as the model is written as plain: a wider child does not get a wider table from it."""
+    options = {"layers": 1, "width": (128, 512), "inner": (1024,), "heads": 2, "embedding": (128, 256, 384, 512)}
+    space = Decoder(**options, factor=(1, 4))
+    plain = space.make({"backbone": "gpt2", "width": 128, "heads": [2], "inner": [1024], "embedding": 128, "factor": 1})
+    narrow = space.make({"backbone": "gpt2", "width": 512, "heads": [2], "inner": [1024], "embedding": 256, "factor": 1})
+    assert plain["embedding"] == 0
+    rng = generator(5)
+    children = {space.crossover(plain, narrow, rng) for _ in range(100)}
+    assert {(c["width"], c["embedding"] or c["width"]) for c in children} == {(128, 128), (128, 256), (512, 128), (512, 256)}
+    for a, b in zip(space.sample_many(200, rng), space.sample_many(200, rng), strict=True):
+        child = space.crossover(a, b, rng)
+        assert (child["embedding"] or child["width"]) in {p["embedding"] or p["width"] for p in (a, b)}
+    # Where plain is an option of its own, it stays plain at any width.
+    free = Decoder(**{**options, "embedding": (0, 128, 256)}, factor=(1, 4))
+    found = {free.crossover(plain, narrow, rng) for _ in range(100)}
+    assert {(c["width"], c["embedding"]) for c in found} == {(128, 0), (128, 256), (512, 0), (512, 256)}
 
 
 def test_the_homogeneous_space_lies_inside_the_other() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from secateur.rng import generator
-from secateur.tables.ranking import common_ratio, front_accuracy, kendall, rank, spearman, top
+from secateur.tables.ranking import Interval, common_ratio, front_accuracy, kendall, rank, spearman, top
 
 LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=25)
 
@@ -108,6 +108,16 @@ def test_a_bin_of_equals_has_no_interval():
     found = rank(np.ones(5), np.arange(5.0), shares=(1.0,), rng=generator(0))[0]
     assert found.spearman is None
     assert found.spearman_interval is None
+
+
+def test_an_interval_needs_a_value_in_half_of_the_draws():
+    from secateur.tables.ranking import _interval
+
+    values = np.full(100, np.nan)
+    values[:49] = 0.5
+    assert _interval(values) is None
+    values[49] = 0.5
+    assert _interval(values) == Interval(0.5, 0.5)
 
 
 def test_front_accuracy_by_hand():

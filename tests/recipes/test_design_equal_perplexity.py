@@ -1,0 +1,91 @@
+"""The comparison at equal perplexity, by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secateur.errors import DataError
+from secateur.spaces.decoder import architecture
+
+ROOT = Path(__file__).resolve().parents[2]
+#: (perplexity, cost): the third is beaten by the second.
+PAIRS = [(10.0, 8.0), (40.0, 2.0), (50.0, 3.0), (20.0, 4.0)]
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Any:
+    spec = importlib.util.spec_from_file_location("equal_perplexity", ROOT / "recipes/design/equal_perplexity.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(
+    layers: int, perplexity: float, source: str, latency: float | None, memory: float | None, **more: Any
+) -> dict[str, Any]:
+    found = architecture("gpt2", 16, [2] * layers, [64] * layers).to_json()
+    return {"architecture": found, "perplexity": perplexity, "source": source, "latency": latency, "memory": memory, **more}
+
+
+def written(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    file = folder / "table.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    return file
+
+
+def test_the_cheapest_that_is_no_worse(recipe: Any) -> None:
+    wanted = {9.9: None, 10.0: 8.0, 19.9: 8.0, 20.0: 4.0, 45.0: 2.0, 90.0: 2.0}
+    assert {at: recipe.cost_at(PAIRS, at) for at in wanted} == wanted
+
+
+def test_between_members_the_line_is_straight_in_log_perplexity(recipe: Any) -> None:
+    assert recipe.between(PAIRS, 10.0) == pytest.approx(8)
+    assert recipe.between(PAIRS, 200**0.5) == pytest.approx(6)
+    assert recipe.between(PAIRS, 20.0) == pytest.approx(4)
+    assert recipe.between(PAIRS, 800**0.5) == pytest.approx(3)
+    assert recipe.between(PAIRS, 9.9) is None
+    assert recipe.between(PAIRS, 45.0) is None, "beyond the last member that no other beats"
+
+
+def test_a_baseline_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(n, p, "search", c * 1e-3, c * 1e6) for n, (p, c) in enumerate(PAIRS, start=1)]
+    # The first member was also drawn at random, and the baselines are not in order.
+    rows += [row(1, 10.0, "random", 8e-3, 8e6), row(6, 5.0, "baseline", 9e-3, 9e6, decoder_parameters=2)]
+    rows += [row(5, 800**0.5, "baseline", 12e-3, 6e6, decoder_parameters=1)]
+    table = written(tmp_path, rows)
+    recipe.main(["analyse", str(table)])
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2:] == [
+        "| 5 layers | 28.3 | 12.00 ms | 4.00 ms | 3.00 × | 4.00 × | 6.00 MB | 4.00 MB | 1.50 × |",
+        "| 6 layers | 5.0 | 9.00 ms | – | – | – | 9.00 MB | – | – |",
+    ]
+    assert shown[0].count("|") == shown[1].count("|") == shown[2].count("|")
+
+
+def test_a_network_of_both_sources_counts_in_both(recipe: Any, tmp_path: Path) -> None:
+    rows = [row(1, 10.0, source, 8e-3, 8e6) for source in ("random", "search", "baseline")]
+    assert "| 1 layers | 10.0 | 8.00 ms | 8.00 ms | 1.00 × |" in recipe.analyse(written(tmp_path, rows))[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([row(1, 10.0, "search", 1.0, 1.0)], "no rows of source `baseline`"),
+        ([row(1, 10.0, "baseline", 1.0, 1.0)], "no rows of source `search`"),
+        ([row(1, 10.0, "baseline", None, 1.0), row(1, 10.0, "search", 1.0, 1.0)], "1 of 2 networks .* have no `latency`"),
+        ([row(1, 10.0, "baseline", 1.0, 1.0), row(1, 10.0, "search", 1.0, None)], "benchmark.py latency"),
+    ],
+)
+def test_what_is_missing_is_said(recipe: Any, tmp_path: Path, rows: list[dict[str, Any]], words: str) -> None:
+    table = written(tmp_path, rows)
+    with pytest.raises(DataError, match=words):
+        recipe.analyse(table)
+    with pytest.raises(SystemExit, match="equal_perplexity: .*" + words):
+        recipe.main(["analyse", str(table)])
