@@ -42,6 +42,8 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 def main(folders: list[str]) -> None:
     rows = [row for folder in folders for row in rows_of(Path(folder))]
+    if not rows:
+        raise SystemExit("savings: these runs have no baselines to compare with.")
     writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

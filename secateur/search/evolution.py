@@ -25,7 +25,8 @@ class Evolution(Searcher):
     An iteration ends when as many asked results are in as it has children. The front and the parents' draw are taken at that
     moment, from results alone, so that a resumed search has the same parents, whatever was pending. With `hull`, parents
     come from the lower convex hull of the front. `feasible` is a check that costs nothing: what fails it is never proposed.
-    `bounds` are on what is not optimised. While no result is feasible, every second proposal is a change of the results nearest to their bounds, the others random.
+    `bounds` are on what is not optimised. While no result is feasible, every second proposal is a change of the results
+    nearest to their bounds, the others random.
     """
 
     name = "evolution"

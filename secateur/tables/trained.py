@@ -124,10 +124,11 @@ class TrainedTable:
         return Ceiling(len(pairs), spearman(first, second), kendall(first, second))
 
     def _by_architecture(self) -> dict[str, list[Trained]]:
-        grouped: dict[str, list[Trained]] = {}
+        """The trainings of each architecture; one that stands under several sources is one training."""
+        grouped: dict[str, dict[int, Trained]] = {}
         for row in self.rows:
-            grouped.setdefault(row.key, []).append(row)
-        return grouped
+            grouped.setdefault(row.key, {}).setdefault(row.seed, row)
+        return {key: list(rows.values()) for key, rows in grouped.items()}
 
 
 def read_trained(path: str | Path) -> TrainedTable:

@@ -76,7 +76,9 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
             splits[split] = paths
     if "train" not in splits:
         there = _listed(readable) if readable else "no file of a known format"
-        raise DataError(f"`{folder}` holds no training file (train.tsv, train.csv, train.jsonl, …): there is {there}.")
+        raise DataError(
+            f"`{folder}` holds no training file (train.tsv, train.csv, train.jsonl, train.txt, …): there is {there}."
+        )
     return splits
 
 

@@ -283,6 +283,7 @@ def train_text(
     trainer = made[0]
     if trainer.state.global_step < steps:
         raise Stopped(f"stopped after step {trainer.state.global_step} of {steps}; what was done is saved.")
+    trainer.accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # mixed precision is for training only
     model.eval()
     return _result(trainer.state.log_history, steps, trainer._elapsed())
 

@@ -28,19 +28,29 @@ def design(
         ),
     ] = "default",
     backbone: Annotated[str, typer.Option(help="gpt2 or transformer_xl.", rich_help_panel=_SPACE)] = "gpt2",
-    layers: Annotated[str | None, typer.Option(help="Range of layers: 2..16.", rich_help_panel=_SPACE)] = None,
-    width: Annotated[str | None, typer.Option(help="Range of the model's width: 128..1024:64.", rich_help_panel=_SPACE)] = None,
+    layers: Annotated[str | None, typer.Option(help="Range of layers; 2..16 by default.", rich_help_panel=_SPACE)] = None,
+    width: Annotated[
+        str | None, typer.Option(help="Range of the model's width; 128..1024:64 by default.", rich_help_panel=_SPACE)
+    ] = None,
     inner: Annotated[
         str | None,
-        typer.Option(help="Range of the inner width, at least twice the model's: 256..4096:64.", rich_help_panel=_SPACE),
+        typer.Option(
+            help="Range of the inner width, at least twice the model's; 256..4096:64 by default.", rich_help_panel=_SPACE
+        ),
     ] = None,
-    heads: Annotated[str | None, typer.Option(help="Numbers of heads: 2,4,8.", rich_help_panel=_SPACE)] = None,
+    heads: Annotated[str | None, typer.Option(help="Numbers of heads; 2,4,8 by default.", rich_help_panel=_SPACE)] = None,
     embedding: Annotated[
         str | None,
-        typer.Option(help="Widths of the adaptive embedding: 128,256,512; 0 is a plain table.", rich_help_panel=_SPACE),
+        typer.Option(
+            help="Widths of the adaptive embedding; 128,256,512 by default, 0 is a plain table.", rich_help_panel=_SPACE
+        ),
     ] = None,
     factor: Annotated[
-        str | None, typer.Option(help="Factors k by which rarer words' embeddings are narrower: 1,2,4.", rich_help_panel=_SPACE)
+        str | None,
+        typer.Option(
+            help="Factors k by which rarer words' vectors are narrower; 1,2,4 by default, 4 in the paper's preset.",
+            rich_help_panel=_SPACE,
+        ),
     ] = None,
     homogeneous: Annotated[
         bool, typer.Option("--homogeneous", help="Only networks whose layers are all equal.", rich_help_panel=_SPACE)
@@ -61,7 +71,7 @@ def design(
         typer.Option(
             "--objective",
             help="decoder_parameters (or another proxy of quality) first, then costs: latency, memory, parameters, macs; also "
-            "with bounds: 'latency<=200ms'. Give it several times.",
+            "with bounds: 'latency<=200ms'. Give it several times. By default decoder_parameters, latency, memory.",
             rich_help_panel=_SEARCH,
         ),
     ] = None,
@@ -74,10 +84,11 @@ def design(
         ),
     ] = None,
     searcher: Annotated[
-        str | None, typer.Option(help="evolution, random, local, mo-rea, nsga2 or ehvi.", rich_help_panel=_SEARCH)
+        str | None, typer.Option(help="evolution (the default), random, local, mo-rea, nsga2 or ehvi.", rich_help_panel=_SEARCH)
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="How many architectures the searcher may ask for.", rich_help_panel=_SEARCH)
+        int | None,
+        typer.Option(help="How many architectures the searcher may ask for; 2,500 by default.", rich_help_panel=_SEARCH),
     ] = None,
     hull: Annotated[
         bool | None,
@@ -86,7 +97,7 @@ def design(
     measure: Annotated[
         str | None,
         typer.Option(
-            help="front: a latency model scores candidates and the front is measured; all: every candidate is measured.",
+            help="front (the default): a latency model scores candidates, the front is measured; all: every candidate is.",
             rich_help_panel=_MEASURE,
         ),
     ] = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 from secateur.catalogue import SEARCHERS
 from secateur.errors import ConfigurationError, SecateurError, UnknownNameError
-from secateur.objectives import DESIGN, PROXIES, Objective
+from secateur.objectives import DESIGN, PROXIES, Bound, Objective
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import checked_cutoffs
 from secateur.spaces.domains import options
@@ -42,6 +42,15 @@ class DesignConfiguration(Settings):
         given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
         return checked_cutoffs(given, self.vocabulary)
 
+    def network(self) -> dict[str, Any]:
+        """What every network has beside its architecture."""
+        return {
+            "vocabulary": self.vocabulary,
+            "cutoffs": self.cutoffs_parsed(),
+            "positions": self.positions,
+            "memory": self.memory,
+        }
+
     @property
     def memory(self) -> int:
         """Tokens that a Transformer-XL remembers of earlier segments."""
@@ -57,11 +66,15 @@ def resolve(given: Mapping[str, Any]) -> DesignConfiguration:
         texts = [value] if isinstance(value, str | Objective) else list(value or [])
         setattr(configuration, name, [str(v) for v in texts])
     if configuration.cutoffs is not None and not isinstance(configuration.cutoffs, str):
-        configuration.cutoffs = ",".join(map(str, configuration.cutoffs))
+        several = configuration.cutoffs if isinstance(configuration.cutoffs, list | tuple) else [configuration.cutoffs]
+        configuration.cutoffs = ",".join(map(str, several))
     for name in _RANGES:  # plain YAML: a range that is an object, or a tuple, as text or a list
         value = getattr(configuration, name)
         setattr(configuration, name, list(value) if isinstance(value, list | tuple) else str(value))
-    if faults := _faults(configuration):
+    faults = _faults(configuration)
+    if given.get("hull") and configuration.searcher != "evolution":
+        faults.append(f"`hull` is for the searcher `evolution`, got `{configuration.searcher}`.")
+    if faults:
         raise ConfigurationError(faults)
     return configuration
 
@@ -98,17 +111,27 @@ def _faults(c: DesignConfiguration) -> list[str]:
     faults += [
         f"the bound `{b}` bounds nothing: write parameters<=30M." for b in bounded if b.upper is None and b.lower is None
     ]
+    lower: dict[str, Objective] = {}
+    upper: dict[str, Objective] = {}
     for o in (*parsed, *bounded):
-        sides = [bound for bound in (o.lower, o.upper) if bound is not None]
-        if any(bound.relative for bound in sides):
+        if any(bound is not None and bound.relative for bound in (o.lower, o.upper)):
             faults.append(f"`{o}` is relative, and there is no unpruned network here: give a number.")
-        elif len(sides) == 2 and sides[0].value > sides[1].value:
-            faults.append(f"the bounds of `{o}` contradict each other: its least is above its most.")
+            continue
+        if o.lower is not None and (o.name not in lower or o.lower.value > _value(lower[o.name].lower)):
+            lower[o.name] = o
+        if o.upper is not None and (o.name not in upper or o.upper.value < _value(upper[o.name].upper)):
+            upper[o.name] = o
+    for name in lower.keys() & upper.keys():
+        if _value(lower[name].lower) > _value(upper[name].upper):
+            said = " and ".join(dict.fromkeys(f"`{o}`" for o in (lower[name], upper[name])))
+            faults.append(f"{said} contradict each other: the least of `{name}` is above its most.")
     at_least_one = ("trials", "vocabulary", "positions", "batch", "length", "threads", "most_measured")
     faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
     faults += [f"`{n}` must be above 0, got {getattr(c, n)}." for n in ("seconds", "fit_seconds") if getattr(c, n) <= 0]
     if c.vocabulary >= 1:
         tried(c.cutoffs_parsed)
+    if c.seed < 0:
+        faults.append(f"`seed` must not be negative, got {c.seed}.")
     if c.recurrence < 0:
         faults.append(f"`recurrence` must not be negative, got {c.recurrence}.")
     if c.backbone == "gpt2" and c.length > c.positions:
@@ -118,3 +141,8 @@ def _faults(c: DesignConfiguration) -> list[str]:
     if c.runtime != "torch" and c.device not in ("cpu", "auto"):
         faults.append(f"`runtime` {c.runtime} is measured on the CPU, got `device` {c.device}.")
     return faults
+
+
+def _value(bound: Bound | None) -> float:
+    assert bound is not None
+    return bound.value

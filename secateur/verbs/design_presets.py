@@ -10,6 +10,7 @@ from secateur.spaces.decoder import LARGE, PAPER
 #: The paper's ranges; the search runs on a latency model and measures the front at its end.
 DEFAULT: dict[str, Any] = {
     **PAPER,
+    "factor": (1, 2, 4),
     "objectives": ["decoder_parameters", "latency", "memory"],
     "searcher": "evolution",
     "trials": 2500,  # 100 at random, then 30 iterations of 80 children
@@ -18,7 +19,7 @@ DEFAULT: dict[str, Any] = {
 }
 
 #: Javaheripi et al. (2022): every candidate is measured, and parents come from the lower convex hull of what was measured.
-JAVAHERIPI2022: dict[str, Any] = {**DEFAULT, "hull": True, "measure": "all"}
+JAVAHERIPI2022: dict[str, Any] = {**DEFAULT, "factor": (4,), "hull": True, "measure": "all"}
 
 #: Models of 300 to 500 million parameters.
 LARGE_MODELS: dict[str, Any] = {**DEFAULT, **LARGE, "bounds": ["parameters>=300M<=500M"]}

@@ -35,30 +35,26 @@ class DesignMember(Member):
     @property
     def measured(self) -> bool:
         """Whether its latency was measured; else it is the latency model's."""
-        return self.trial is not None and (self.trial.origin == MEASURED or "latency_clock" in self.details)
+        return "latency_clock" in self.details
 
     def build(self, *, seed: int = 0, dropout: float = 0.0) -> Any:
         """The network with random weights, ready to be trained."""
         from secateur.models import build
 
+        return build(self.architecture, **self.network, dropout=dropout, seed=seed)
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """What a network of the run has beside its architecture: vocabulary, cutoffs, positions, memory."""
         assert self.run is not None
-        c = self.run.configuration
-        return build(
-            self.architecture,
-            vocabulary=c.vocabulary,
-            cutoffs=c.cutoffs_parsed(),
-            positions=c.positions,
-            memory=c.memory,
-            dropout=dropout,
-            seed=seed,
-        )
+        found: dict[str, Any] = self.run.configuration.network()
+        return found
 
     def train(self, text: str | Path, *, to: str | Path, **options: Any) -> Trained:
         """Train it on a text: `secateur train`, see there for the options."""
-        from secateur.verbs.train import train
+        from secateur.verbs.train import train_architecture
 
-        assert self.run is not None
-        return train(self.run.folder, pick=self.key, text=text, to=to, **options)
+        return train_architecture(self.architecture, text=text, to=to, **self.network, **options)
 
 
 class DesignRun(RunFolder):
@@ -99,6 +95,12 @@ class DesignRun(RunFolder):
         if any(t.status == "complete" for t in measured):
             return self._of(measured)
         return self.searched
+
+    def member(self, key: str) -> DesignMember:
+        """The architecture with this key, or the beginning of one: of the measured ones, else of all that were tried."""
+        front = self.front if any(m.key.startswith(key) for m in self.front.pool) else self.searched
+        found: DesignMember = self._member(front, key)
+        return found
 
     def _of(self, trials: list[Trial]) -> Front[DesignMember]:
         found = Front.of(trials, self.objectives, {})

@@ -10,7 +10,7 @@ from typing import Any
 from secateur.architecture import Architecture
 from secateur.baselines.layer_scaling import base_of
 from secateur.catalogue import find
-from secateur.devices import check_steady, describe_device, resolve_device
+from secateur.devices import check_runtime, check_steady, describe_device, resolve_device
 from secateur.errors import BoundError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.decoder_cost import DecoderCost
@@ -21,6 +21,7 @@ from secateur.estimators.memory_model import PredictedMemory
 from secateur.export.quiet import quiet
 from secateur.models import Builder
 from secateur.objectives import Objective
+from secateur.rng import generator
 from secateur.study import Journal, RunLog, Study
 from secateur.verbs.design_proxies import proxy_estimators
 from secateur.verbs.design_run import MEASURED, DesignMember, DesignRun
@@ -43,12 +44,7 @@ class DesignStages:
         self.log = RunLog(run.folder / LOG)
         self.device = resolve_device(self.c.device)
         self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
-        self.network: dict[str, Any] = {
-            "vocabulary": self.c.vocabulary,
-            "cutoffs": self.c.cutoffs_parsed(),
-            "positions": self.c.positions,
-            "memory": self.c.memory,
-        }
+        self.network: dict[str, Any] = self.c.network()
         # What is measured is the first segment of a text: nothing is remembered yet.
         self.cost = DecoderCost(**{**self.network, "memory": 0}, **self.sizes)
         self.build = Builder(**self.network, device=str(self.device))
@@ -59,7 +55,9 @@ class DesignStages:
         """Every stage that is not done yet."""
         self._check_bounds()
         self._check_space()
-        wanted = ["fit"] * self._modelled + ["search"] + ["measure"] * (self.c.measure == "front")
+        check_runtime(self.c.runtime, self.device)
+        self.searcher = self._searcher()
+        wanted = ["fit"] * self._modelled + ["search"] + ["measure"] * self._to_be_measured
         wanted += ["baselines"] * bool(self.c.baselines) + ["report"]
         left = [stage for stage in wanted if not self.journal.done(stage)]
         if set(left) - {"report"} and self._timed:
@@ -77,6 +75,11 @@ class DesignStages:
     @property
     def _modelled(self) -> bool:
         return self._timed and self.c.measure == "front"
+
+    @property
+    def _to_be_measured(self) -> bool:
+        """Whether the search leaves predictions behind: of latency, or of memory on a GPU."""
+        return self._modelled or (self.c.measure == "front" and self.device.type == "cuda" and "memory" in self.wanted)
 
     # The stages
 
@@ -99,10 +102,6 @@ class DesignStages:
 
     def search(self) -> None:
         """Search the space: free bounds first, then proxies and costs, cheapest first."""
-        options: dict[str, Any] = {"seed": self.c.seed}
-        if self.c.searcher == "evolution":
-            options |= {"hull": bool(self.c.hull), "feasible": self._feasible}
-        searcher = find("searcher", self.c.searcher)(self.run.space, self.run.objectives, **options)
         with self.progress.bar(f"searching ({self.c.searcher})") as advance:
             ended = sum(t.id is not None and t.status != "running" for t in self.store.trials())
 
@@ -113,7 +112,7 @@ class DesignStages:
 
             study = Study(
                 self.store,
-                searcher,
+                self.searcher,
                 self._estimators(),
                 self.run.objectives,
                 {},
@@ -165,7 +164,8 @@ class DesignStages:
         Once with the smallest embedding of the space, so that the decoder alone is compared, and once as published.
         """
         rows = self.run.baselines
-        estimators = [self.cost, *self._measuring(("latency", "memory"))]
+        scored = proxy_estimators(self.wanted, self.network, self.sizes, self.c.seed)
+        estimators = [self.cost, *scored, *self._measuring(("latency", "memory"))]
         known = {row["key"] for row in rows}
         jobs = self._layer_scaled()
         with self.progress.bar("measuring baselines") as advance:
@@ -193,6 +193,12 @@ class DesignStages:
             self._note(f"No report was written: {error} Then: secateur report {self.run.folder}")
 
     # Helpers
+
+    def _searcher(self) -> Any:
+        options: dict[str, Any] = {"seed": self.c.seed}
+        if self.c.searcher == "evolution":
+            options |= {"hull": bool(self.c.hull), "feasible": self._feasible, "bounds": self.run.bounds}
+        return find("searcher", self.c.searcher)(self.run.space, self.run.objectives, **options)
 
     @property
     def _identity(self) -> str:
@@ -248,7 +254,7 @@ class DesignStages:
         """Name, family, layers and architecture of each baseline."""
         allowed = self.run.space.allowed
         published = base_of(self.c.backbone)
-        embedding, factor = allowed.embedding[0], allowed.factor[-1]
+        embedding, factor = min(allowed.embedding, key=lambda e: e or published.width), allowed.factor[-1]
         alike = base_of(self.c.backbone, embedding=embedding, factor=factor)
         alike = replace(alike, name=f"{published.name} with embedding {embedding or 'plain'}")
         bases = [published] if alike.with_layers(1) == published.with_layers(1) else [alike, published]
@@ -310,8 +316,14 @@ class DesignStages:
                     f"none of {self.c.trials} trials met `{o}`. The nearest had {o.name} {near:g}. "
                     "Loosen the bound in a new run, allow more trials, or change the ranges."
                 )
-        last = next((t.reason for t in reversed(self.run.trials) if t.reason), "no reason was given")
-        return f"none of {self.c.trials} trials could be evaluated: {last}."
+        last = next((t.reason for t in reversed(self.run.trials) if t.reason), None)
+        if last is not None:
+            return f"none of {self.c.trials} trials could be evaluated: {last}."
+        bounds = [o for o in (*self.run.objectives, *self.run.bounds) if o.name in self.cost.yields]
+        counts = [self.cost.count(a) for a in self.run.space.sample_many(2000, generator(self.c.seed, "nearest"))]
+        nearest = min(counts, key=lambda counted: sum(_excess(o, counted[o.name]) for o in bounds))
+        there = ", ".join(f"{name} {nearest[name]:,.0f}" for name in dict.fromkeys(o.name for o in bounds))
+        return f"nothing was found that keeps all bounds at once. The nearest of 2,000 random architectures has {there}."
 
     def _note(self, text: str) -> None:
         """Something the report and the user should be told."""
@@ -319,6 +331,12 @@ class DesignStages:
         if text not in notes:
             self.store.set_meta("notes", [*notes, text])
             self.progress.say(text)
+
+
+def _excess(objective: Objective, value: float) -> float:
+    """By how much a value breaks the bounds, relative to them."""
+    over = 0.0 if objective.upper is None else max(0.0, value / objective.upper.value - 1)
+    return over + (0.0 if objective.lower is None else max(0.0, 1 - value / objective.lower.value))
 
 
 def _beyond(objective: Objective, values: Sequence[float]) -> bool:

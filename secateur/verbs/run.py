@@ -60,6 +60,7 @@ class Run(RunFolder):
 
     settings = Configuration
     noun = "sub-network"
+    advice = "Start a new run with a lower --learning-rate."
 
     @property
     def about(self) -> str:

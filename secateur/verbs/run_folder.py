@@ -6,7 +6,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
-from secateur.errors import BoundError, StudyError
+from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.objectives import Bound, Objective
 from secateur.study import Front, Store, Trial
 from secateur.verbs.progress import Progress
@@ -22,6 +22,8 @@ class RunFolder:
     settings: ClassVar[type[Settings]]
     #: What one architecture of the run is called.
     noun: ClassVar[str] = "network"
+    #: What to do where training fails.
+    advice: ClassVar[str] = ""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -51,7 +53,10 @@ class RunFolder:
 
     def member(self, key: str) -> Any:
         """The architecture with this key, or the beginning of one."""
-        found = [m for m in self.front.pool if m.architecture.key.startswith(key)]
+        return self._member(self.front, key)
+
+    def _member(self, front: Front[Any], key: str) -> Any:
+        found = [m for m in front.pool if m.architecture.key.startswith(key)]
         if not found:
             raise BoundError(f"no {self.noun} of `{self.folder}` has a key that begins with `{key}`.")
         if len(found) > 1 and found[0].architecture.key != key:
@@ -67,6 +72,10 @@ def parse_under(under: list[str] | None) -> dict[str, Bound]:
     """`["body_parameters=50%", "latency<=20ms"]` as bounds by name."""
     bounds: dict[str, Bound] = {}
     for text in under or []:
-        name, _, bound = text.replace("<=", "=").partition("=")
+        if ">" in text:
+            raise ConfigurationError(f"`{text}` is no upper bound: --under takes the most that is allowed, latency=200ms.")
+        name, sign, bound = text.replace("<=", "=").partition("=")
+        if not sign:
+            raise ConfigurationError(f"`{text}` names no bound: write {name.strip()}=…, such as latency=200ms.")
         bounds[name.strip()] = Bound.parse(bound)
     return bounds

@@ -58,13 +58,15 @@ def _designed_table(members: Sequence[DesignMember]) -> None:
     table = Table(title=f"{many}; parameters of the decoder and in all", title_justify="left", box=SIMPLE)
     table.add_column("key", no_wrap=True)
     table.add_column("layers × width", no_wrap=True)
-    for name in (*(_SHORT.get(name, name.replace("_", " ")) for name in names), "predicted"):
+    modelled = any("predicted_latency" in m.details for m in members)
+    for name in (*(_SHORT.get(name, name.replace("_", " ")) for name in names), *["predicted"] * modelled):
         table.add_column(name, justify="right", no_wrap=True)
     for member in members:
         predicted = member.details.get("predicted_latency")
         shape = f"{len(member.architecture['heads'])} × {member.architecture['width']}"  # type: ignore[arg-type]
         cells = [show(member.values[name], kind(name)) if name in member.values else "" for name in names]
-        table.add_row(member.key[:8], shape, *cells, show(float(predicted), "seconds") if predicted is not None else "")
+        cells += [show(float(predicted), "seconds") if predicted is not None else ""] * modelled
+        table.add_row(member.key[:8], shape, *cells)
     _console().print(table)
 
 

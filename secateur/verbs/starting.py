@@ -73,7 +73,7 @@ def go_on(folder: Path, progress: Progress) -> Any:
         except KeyboardInterrupt:
             raise Stopped(f"stopped. {again}") from None
         except EvaluationFailure as failure:
-            raise StudyError(f"{failure} Start a new run with a lower --learning-rate.") from failure
+            raise StudyError(f"{failure} {run.advice}".strip()) from failure
         except SecateurError:
             raise
         except Exception as error:

@@ -183,6 +183,9 @@ def test_bounds_are_kept_and_checked_before_anything_is_built(tmp_path: Path, mo
         ({"objectives": ["decoder_parameters", "latency<=50%"]}, "give a number"),
         ({"bounds": ["parameters"]}, "bounds nothing"),
         ({"bounds": ["parameters>=5M<=1M"]}, "contradict"),
+        ({"bounds": ["parameters>=5M", "parameters<=1M"]}, "contradict"),
+        ({"seed": -1}, "`seed` must not be negative"),
+        ({"hull": True, "searcher": "random"}, "`hull` is for"),
         ({"length": 32}, "at most `positions`"),
         ({"cutoffs": "20,90"}, "vocabulary"),
         ({"trials": 0}, "`trials` must be at least 1"),
@@ -215,6 +218,27 @@ def test_a_cost_that_nothing_meets_names_the_nearest(tmp_path: Path) -> None:
     options = {**TINY, "trials": 10, "objectives": ["decoder_parameters", "memory<=100"]}
     with pytest.raises(BoundError, match="none of 10 trials met `memory<=100`"):
         design(to=tmp_path / "run", **options)
+
+
+def test_bounds_that_contradict_each_other_name_the_nearest(tmp_path: Path) -> None:
+    options = {**TINY, "trials": 10, "objectives": ["decoder_parameters", "macs"], "fit_seconds": 1.0}
+    with pytest.raises(BoundError, match=r"keeps all bounds at once\. The nearest .* has decoder"):
+        design(to=tmp_path / "run", **{**options, "bounds": ["parameters<=8k", "decoder_parameters>=40k"]})
+
+
+def test_where_nothing_is_timed_nothing_is_measured_again(tmp_path: Path) -> None:
+    run = design(to=tmp_path / "run", **{**TINY, "trials": 40, "objectives": ["decoder_parameters", "parameters", "macs"]})
+    assert len(run.front) > 6  # the front is exact: nothing of it is left out
+    assert not any(m.measured for m in run.front)
+    assert all(t.origin != MEASURED for t in run.trials)
+
+
+def test_any_architecture_that_was_tried_can_be_picked(finished: Path) -> None:
+    run = open_run(finished)
+    others = [m for m in run.searched.pool if m.key not in {n.key for n in run.front.pool}]
+    assert run.member(others[0].key).architecture == others[0].architecture
+    with pytest.raises(BoundError, match="no architecture of"):
+        run.member("nothing")
 
 
 def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
