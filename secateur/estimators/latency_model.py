@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +32,8 @@ from secateur.estimators.latency_fit import (
 from secateur.spaces.base import Space
 
 KIND = "language_modelling"
-#: How often each network has its turn. Others' work makes a machine slower for seconds at a time; the median of turns that are
-#: about a minute apart is bent less by it.
+#: How often each network has its turn. Others' work only ever slows a machine down, and for seconds at a time: the quickest of
+#: turns that are about a minute apart is bent least by it.
 ROUNDS = 3
 
 
@@ -149,7 +148,7 @@ class LatencyModel:
                 loaded.add(place)
             if progress is not None:
                 progress(done + 1, len(turns))
-        measured = [(chosen[place], median(found)) for place, found in sorted(times.items())]
+        measured = [(chosen[place], min(found)) for place, found in sorted(times.items())]
         pairs = tuple(sorted({pair_of(a) for a, _ in measured}))  # what could not be measured is refused, not guessed
         back = set(held_back([a for a, _ in measured], max(1, min(held_out, len(measured) // 3))))
         tests, fits = ([m for n, m in enumerate(measured) if (n in back) is held] for held in (True, False))

@@ -107,7 +107,7 @@ def design(
     seconds: Annotated[float, typer.Option(help="At most this long for each.", rich_help_panel=_MEASURE)] = 5.0,
     fit_seconds: Annotated[
         float, typer.Option(help="At most about this long for the latency model.", rich_help_panel=_MEASURE)
-    ] = 150.0,
+    ] = 240.0,
     runtime: Annotated[
         str, typer.Option(help="What runs the networks: torch, torch-int8, onnx or onnx-int8.", rich_help_panel=_MEASURE)
     ] = "torch",

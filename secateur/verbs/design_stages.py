@@ -1,9 +1,9 @@
-"""The stages of a design run, in order: fit (the latency model), search, measure, baselines, report."""
+"""The stages of a design run, in order: fit (the latency model), search, measure (front and baselines), report."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
+from secateur.estimators.turns import Found, measure_in_turns
 from secateur.export.quiet import quiet
 from secateur.models import Builder
 from secateur.objectives import Objective
@@ -30,6 +31,10 @@ from secateur.verbs.run_folder import LOG
 
 #: The layers of the baselines that the front is compared with.
 BASELINE_LAYERS = range(1, 17)
+#: How often each network that is compared has its turn.
+TURNS = 5
+#: A baseline's name, family, layers and architecture.
+Baseline = tuple[str, str, int, Architecture]
 
 
 class DesignStages:
@@ -57,8 +62,8 @@ class DesignStages:
         self._check_space()
         check_runtime(self.c.runtime, self.device)
         self.searcher = self._searcher()
-        wanted = ["fit"] * self._modelled + ["search"] + ["measure"] * self._to_be_measured
-        wanted += ["baselines"] * bool(self.c.baselines) + ["report"]
+        wanted = ["fit"] * self._modelled + ["search"]
+        wanted += ["measure"] * (self._to_be_measured or bool(self.c.baselines)) + ["report"]
         left = [stage for stage in wanted if not self.journal.done(stage)]
         if set(left) - {"report"} and self._timed:
             self._check_steady()
@@ -127,57 +132,64 @@ class DesignStages:
             raise BoundError(self._nothing_found())
 
     def measure(self) -> None:
-        """Measure the front for real: latencies were predicted so far."""
+        """Measure the front, whose latencies were predicted so far, and the baselines beside it, in turns."""
+        members = self._to_measure() if self._to_be_measured else []
+        baselines = self._layer_scaled() if self.c.baselines else []
+        timed: Found = {}
+        if self._timed:
+            both = {a.key: a for a in [*(m.architecture for m in members), *(a for *_, a in baselines)]}
+            with self.progress.bar("measuring on this device") as advance:
+                timed = measure_in_turns(
+                    self._latency(TURNS),
+                    list(both.values()),
+                    turns=self._turns,
+                    seconds=self.c.seconds,
+                    found=dict(self.store.get_meta("timed", {})),
+                    save=lambda found: self.store.set_meta("timed", found),
+                    advance=advance,
+                )
         done = {t.architecture.key for t in self.run.trials if t.origin == MEASURED}
-        chosen = self._to_measure()
-        estimators = self._measuring()
-        with self.progress.bar("measuring the front") as advance:
-            for index, member in enumerate(chosen):
-                if member.key not in done:
-                    self._measure_one(member, estimators)
-                advance(index + 1, len(chosen))
-        if not any(t.origin == MEASURED and t.status == "complete" for t in self.run.trials):
+        for member in members:
+            if member.key not in done:
+                self._keep(member, timed.get(member.key, {}))
+        self._keep_baselines(baselines, timed)
+        if members and not any(t.origin == MEASURED and t.status == "complete" for t in self.run.trials):
             reasons = {str(t.reason) for t in self.run.trials if t.origin == MEASURED}
             raise BoundError(f"nothing of the front keeps its bounds when it is measured: {'; '.join(sorted(reasons)[:3])}.")
 
-    def _measure_one(self, member: DesignMember, estimators: Sequence[Estimator]) -> None:
+    def _keep(self, member: DesignMember, timed: Mapping[str, Any]) -> None:
+        """Store a member with its measured latency, and on a GPU its measured memory."""
         values, details = dict(member.values), dict(member.details)
+        status, reason = "complete", None
         if "latency" in values:
             details["predicted_latency"] = values["latency"]
-        status, reason = "complete", None
-        for estimator in estimators:
+        if "failure" in timed:
+            status, reason = "failed", timed["failure"]
+        else:
+            values |= timed.get("values", {})
+            details |= timed.get("details", {})
+        for estimator in self._measuring({"memory"} & set(self.wanted)) if status == "complete" else ():
             found = estimator.evaluate([member.architecture])[0]
-            if found.failure is not None:
-                status, reason = "failed", found.failure
-                break
             values |= found.values
-            details |= found.details
+            status, reason = ("failed", found.failure) if found.failure is not None else (status, reason)
         if status == "complete":
             broken = (o.violated(values, {}) for o in (*self.run.objectives, *self.run.bounds))
             reason = next((b for b in broken if b is not None), None)
             status = "complete" if reason is None else "infeasible"
         self.store.add(member.architecture, status, values, MEASURED, details, reason=reason)
 
-    def baselines(self) -> None:
-        """Measure a published decoder with 1 to 16 of its layers: what one would take without a search.
-
-        Once with the smallest embedding of the space, so that the decoder alone is compared, and once as published.
-        """
-        rows = self.run.baselines
+    def _keep_baselines(self, baselines: Sequence[Baseline], timed: Found) -> None:
+        """Count, score and store a published decoder with 1 to 16 of its layers: what one would take without a search."""
         scored = proxy_estimators(self.wanted, self.network, self.sizes, self.c.seed)
-        estimators = [self.cost, *scored, *self._measuring(("latency", "memory"))]
-        known = {row["key"] for row in rows}
-        jobs = self._layer_scaled()
-        with self.progress.bar("measuring baselines") as advance:
-            for done, (name, family, layers, architecture) in enumerate(jobs):
-                if architecture.key not in known:
-                    values: dict[str, float] = {}
-                    for estimator in estimators:
-                        values |= estimator.evaluate([architecture])[0].values
-                    row = {"name": name, "family": family, "layers": layers, "values": values}
-                    rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})
-                    self.store.set_meta("baselines", rows)
-                advance(done + 1, len(jobs))
+        estimators = [self.cost, *scored, *self._measuring({"memory"})]
+        rows = []
+        for name, family, layers, architecture in baselines:
+            values: dict[str, float] = dict(timed.get(architecture.key, {}).get("values", {}))
+            for estimator in estimators:
+                values |= estimator.evaluate([architecture])[0].values
+            row = {"name": name, "family": family, "layers": layers, "values": values}
+            rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})
+        self.store.set_meta("baselines", rows)
 
     def report(self) -> None:
         """The page that shows it all."""
@@ -228,18 +240,25 @@ class DesignStages:
             build: Callable[[Architecture], Any] = self.build if self.device.type == "cuda" else self.build.meta
             found.append(MemoryEstimator(build, device=str(self.device), **self._kind, identity=self._identity))
         if "latency" in names:
-            found.append(
-                LatencyEstimator(
-                    self.build,
-                    device=str(self.device),
-                    threads=self.c.threads,
-                    runtime=self.c.runtime,
-                    max_seconds=self.c.seconds,
-                    identity=self._identity,
-                    **self._kind,
-                )
-            )
+            found.append(self._latency())
         return found
+
+    def _latency(self, parts: int = 1) -> LatencyEstimator:
+        """Measures latency for at most `seconds`, or such a part of them."""
+        return LatencyEstimator(
+            self.build,
+            device=str(self.device),
+            threads=self.c.threads,
+            runtime=self.c.runtime,
+            max_seconds=self.c.seconds / parts,
+            identity=self._identity,
+            **self._kind,
+        )
+
+    @property
+    def _turns(self) -> int:
+        """How often each network is measured; once where an export comes first, which takes longer than the measurement."""
+        return 1 if self.c.runtime.startswith("onnx") else TURNS
 
     @property
     def _kind(self) -> dict[str, Any]:
@@ -250,8 +269,9 @@ class DesignStages:
         counted = self.cost.count(architecture)
         return all(o.violated(counted, {}) is None for o in (*self.run.objectives, *self.run.bounds))
 
-    def _layer_scaled(self) -> list[tuple[str, str, int, Architecture]]:
-        """Name, family, layers and architecture of each baseline."""
+    def _layer_scaled(self) -> list[Baseline]:
+        """A published decoder with 1 to 16 layers: with the smallest embedding of the space, so that the decoder alone is
+        compared, and as published."""
         allowed = self.run.space.allowed
         published = base_of(self.c.backbone)
         embedding, factor = min(allowed.embedding, key=lambda e: e or published.width), allowed.factor[-1]

@@ -1,0 +1,47 @@
+"""Latencies of several networks that will be compared, measured in turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from secateur.architecture import Architecture
+from secateur.estimators.latency import LatencyEstimator
+
+#: key → what its turns gave: turns, seconds, and values with details of the quickest, or the failure.
+Found = dict[str, dict[str, Any]]
+
+
+def measure_in_turns(
+    estimator: LatencyEstimator,
+    architectures: Sequence[Architecture],
+    *,
+    turns: int,
+    seconds: float,
+    found: Found,
+    save: Callable[[Found], None],
+    advance: Callable[[int, int], None],
+) -> Found:
+    """Each network is measured `turns` times (A B C … A B C …), or until `seconds` were spent on it; the lowest of its medians
+    counts.
+
+    Other work, on this machine or beside it, only ever slows a pass down, and for seconds at a time: networks measured one
+    after the other would meet different machines. `found` holds what earlier runs had measured; `save` is called after each
+    measurement.
+    """
+    for turn in range(turns):
+        for place, architecture in enumerate(architectures):
+            entry = found.setdefault(architecture.key, {"turns": 0, "seconds": 0.0})
+            if entry["turns"] <= turn and entry["seconds"] < seconds and "failure" not in entry:
+                began = time.perf_counter()
+                evaluation = estimator.evaluate([architecture])[0]
+                entry["turns"] += 1
+                entry["seconds"] += time.perf_counter() - began
+                if evaluation.failure is not None:
+                    entry["failure"] = evaluation.failure
+                elif "values" not in entry or evaluation.values["latency"] < entry["values"]["latency"]:
+                    entry |= {"values": dict(evaluation.values), "details": dict(evaluation.details)}
+                save(found)
+            advance(turn * len(architectures) + place + 1, turns * len(architectures))
+    return found
