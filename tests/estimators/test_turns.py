@@ -25,8 +25,6 @@ class Scripted:
         if isinstance(value, str):
             return [Evaluation(failure=value)]
         return [Evaluation({"latency": value}, details={"turn": value})]
-            Evaluation(failure=value) if isinstance(value, str) else Evaluation({"latency": value}, details={"turn": value})
-        ]
 
 
 def run(script: dict[str, list[Any]], found: Any = None, **options: Any) -> tuple[Scripted, Any, list[Any]]:
