@@ -92,3 +92,22 @@ def test_the_csv_of_runs(savings: Any, finished: Path, capsys: pytest.CaptureFix
     assert len(rows) == 4
     assert rows[:2] == rows[2:]
     assert rows[0]["latency_front"] == ""
+
+
+@pytest.mark.parametrize(
+    ("family", "row"),
+    [("GPT-2 small with embedding 128", "decoders alone, same embedding"), ("GPT-2 small", "against the published network")],
+)
+def test_the_tables_say_what_the_measurements_say(family: str, row: str) -> None:
+    with (ROOT / "recipes" / "design" / "savings.csv").open(encoding="utf-8") as file:
+        found = [r for r in csv.DictReader(file) if r["baseline"] == family]
+    assert [int(r["layers"]) for r in found] == list(range(1, 17))
+    mean, last = (
+        {cost: sum(float(r[f"{cost}_times"]) for r in rows) / len(rows) for cost in ("latency", "memory")}
+        for rows in (found, found[-1:])
+    )
+    cells = [mean["latency"], last["latency"], mean["memory"]]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| {row} | {' | '.join(f'{cell:.2f} ×' for cell in cells)} |" in readme
+    recipe = (ROOT / "recipes" / "design" / "README.md").read_text(encoding="utf-8")
+    assert f"| {' | '.join(f'{cell:.2f} ×' for cell in [*cells, last['memory']])} |" in recipe
