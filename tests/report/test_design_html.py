@@ -40,7 +40,7 @@ def test_every_part_is_there(tiny_design):
         "decoder_parameters>=50 ↑, latency<=40ms ↓, memory ↓",
         "secateur train runs/toy --pick c --text corpus.txt",
         "Against GPT-2 small, 2 layers",
-        "1 baselines have more decoder parameters than any member",
+        "1 baseline has more decoder parameters than any member",
         "Fitted on 12 networks measured on this device, in 30.0 s",
         "Its latency is the latency model's, not measured.",
         "searched for 1 min 30 s",
