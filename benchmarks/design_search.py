@@ -71,8 +71,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = TOY if given.quick else {}
         run = open_run(given.run) if given.run else searched(Path(folder) / "run", given.seed, **options)
-        stages = {row.name: float(row.seconds or 0) for row in Journal(run.store).rows()}
-        total = sum(stages[name] for name in ("fit", "search", "measure"))
+        stages = {row.name: float(row.seconds or 0) for row in Journal(run.store).rows() if row.name in ("fit", "search")}
+        front = {t.architecture.key for t in run.trials if t.origin == MEASURED}  # baselines have their turns among them
+        stages["measure"] = sum(found["seconds"] for key, found in run.store.get_meta("timed").items() if key in front)
+        total = sum(stages.values())
         trials = [t for t in run.trials if t.id is not None]
         checked = [t for t in run.trials if t.origin == MEASURED and t.status == "complete"]
         errors = [abs(float(t.details["predicted_latency"]) / t.values["latency"] - 1) for t in checked]
