@@ -60,7 +60,7 @@ def test_text_of_a_bound_is_read_back(value: float, relative: bool) -> None:
 def test_relative_bounds_need_the_unpruned_value() -> None:
     assert Bound.parse("50%").resolve(200) == 100
     assert Bound.parse("50").resolve(None) == 50
-    with pytest.raises(ConfigurationError, match="a bound of 50% is relative to the unpruned network"):
+    with pytest.raises(ConfigurationError, match="a bound of 50% is relative to an unpruned network"):
         Bound.parse("50%").resolve(None)
 
 

@@ -24,7 +24,11 @@ COMMAND = "from secateur.cli import main; main()"
 def start(*arguments: str) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
+        [sys.executable, "-c", COMMAND, *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
     )
 
 
