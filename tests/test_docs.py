@@ -153,7 +153,7 @@ def write_table(path: Path) -> None:
     pandas.DataFrame(rows).to_parquet(path)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hurry() -> Iterator[None]:
     """A latency is measured for a tenth of a second, steady or not, and what is designed is a toy."""
     import secateur.devices.latency as clocks
@@ -177,7 +177,7 @@ def hurry() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory, hurry: None) -> Path:
     """The folder that each page gets a copy of."""
     folder = tmp_path_factory.mktemp("docs")

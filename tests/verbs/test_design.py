@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,20 @@ TINY: dict[str, Any] = {
     "length": 8,
     "trials": 60,
     "seconds": 0.05,
-    "fit_seconds": 3.0,
+    "fit_seconds": 1.0,
     "most_measured": 6,
     "unsteady": True,
     "baselines": False,
     "progress": False,
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick() -> Iterator[None]:
+    """The device is watched for a moment only: whether it is steady is not asked here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "check_steady", functools.partial(stages.check_steady, rounds=2, seconds=0.02))
+        yield
 
 
 @pytest.fixture(scope="module")
