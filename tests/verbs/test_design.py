@@ -266,7 +266,8 @@ def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch:
 def test_what_is_measured_is_spread_over_the_whole_front(finished: Path) -> None:
     run = open_run(finished)
     members = sorted(run.searched, key=lambda m: m.values["decoder_parameters"])
-    assert len(members) > 6
+    assert len(members) >= 4
+    half = run.configuration.most_measured = len(members) // 2
     chosen = stages.DesignStages(run, Progress(False))._to_measure()
-    assert len(chosen) == len({m.key for m in chosen}) == 6
+    assert len(chosen) == len({m.key for m in chosen}) == half
     assert {members[0].key, members[-1].key} <= {m.key for m in chosen}
