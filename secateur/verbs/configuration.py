@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from secateur.catalogue import KINDS
-from secateur.errors import ConfigurationError, SecateurError, UnknownNameError
+from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import PRUNING, Bound, Objective
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 from secateur.verbs.loading import check_model
 from secateur.verbs.presets import preset, usual_searcher
-from secateur.verbs.settings import Settings
+from secateur.verbs.settings import Faults, Settings
 
 
 class Configuration(Settings):
@@ -96,17 +96,8 @@ def resolve(given: Mapping[str, Any]) -> Configuration:
 
 
 def _faults(c: Configuration) -> list[str]:
-    faults: list[str] = []
-
-    def tried(check: Any, *args: Any) -> Any:
-        try:
-            return check(*args)
-        except ConfigurationError as error:
-            faults.extend(error.faults)
-        except SecateurError as error:
-            faults.append(str(error))
-        return None
-
+    faults = Faults()
+    tried = faults.tried
     for kind, table in KINDS.items():
         if getattr(c, kind) not in table:
             faults += UnknownNameError(kind, getattr(c, kind), table).faults

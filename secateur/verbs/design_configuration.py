@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from secateur.catalogue import SEARCHERS
-from secateur.errors import ConfigurationError, SecateurError, UnknownNameError
+from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import DESIGN, PROXIES, Bound, Objective
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import checked_cutoffs
 from secateur.spaces.domains import options
 from secateur.verbs.design_presets import preset
-from secateur.verbs.settings import Settings
+from secateur.verbs.settings import Faults, Settings
 
 MEASURE = ("front", "all")
 RUNTIMES = ("torch", "torch-int8", "onnx", "onnx-int8")
@@ -80,17 +80,8 @@ def resolve(given: Mapping[str, Any]) -> DesignConfiguration:
 
 
 def _faults(c: DesignConfiguration) -> list[str]:
-    faults: list[str] = []
-
-    def tried(check: Any, *args: Any) -> Any:
-        try:
-            return check(*args)
-        except ConfigurationError as error:
-            faults.extend(error.faults)
-        except SecateurError as error:
-            faults.append(str(error))
-        return None
-
+    faults = Faults()
+    tried = faults.tried
     tried(c.space)
     if c.searcher not in SEARCHERS:
         faults += UnknownNameError("searcher", c.searcher, SEARCHERS).faults

@@ -23,11 +23,11 @@ from secateur.export.quiet import quiet
 from secateur.models import Builder
 from secateur.objectives import Objective
 from secateur.rng import generator
-from secateur.study import Journal, RunLog, Study
+from secateur.study import Study
 from secateur.verbs.design_proxies import proxy_estimators
 from secateur.verbs.design_run import MEASURED, DesignMember, DesignRun
 from secateur.verbs.progress import Progress
-from secateur.verbs.run_folder import LOG
+from secateur.verbs.staged import Staged
 
 #: The layers of the baselines that the front is compared with.
 BASELINE_LAYERS = range(1, 17)
@@ -37,16 +37,12 @@ TURNS = 5
 Baseline = tuple[str, str, int, Architecture]
 
 
-class DesignStages:
+class DesignStages(Staged):
     """One run on its way. `go` does what is left to do."""
 
     def __init__(self, run: DesignRun, progress: Progress) -> None:
+        super().__init__(run, progress)
         self.run = run
-        self.c = run.configuration
-        self.store = run.store
-        self.progress = progress
-        self.journal = Journal(run.store)
-        self.log = RunLog(run.folder / LOG)
         self.device = resolve_device(self.c.device)
         self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
         self.network: dict[str, Any] = self.c.network()
@@ -344,13 +340,6 @@ class DesignStages:
         nearest = min(counts, key=lambda counted: sum(_excess(o, counted[o.name]) for o in bounds))
         there = ", ".join(f"{name} {nearest[name]:,.0f}" for name in dict.fromkeys(o.name for o in bounds))
         return f"nothing was found that keeps all bounds at once. The nearest of 2,000 random architectures has {there}."
-
-    def _note(self, text: str) -> None:
-        """Something the report and the user should be told."""
-        notes = list(self.store.get_meta("notes", []))
-        if text not in notes:
-            self.store.set_meta("notes", [*notes, text])
-            self.progress.say(text)
 
 
 def _excess(objective: Objective, value: float) -> float:

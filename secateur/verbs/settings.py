@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
-from secateur.errors import StudyError
+from secateur.errors import ConfigurationError, SecateurError, StudyError
 
 FILE = "config.yaml"
 
@@ -36,6 +37,20 @@ class Settings(SimpleNamespace):
         if missing:
             raise StudyError(f"`{folder / FILE}` lacks settings: {', '.join(missing)}.")
         return cls(**found)
+
+
+class Faults(list[str]):
+    """All that is wrong with a configuration, collected to be said at once."""
+
+    def tried(self, check: Callable[..., Any], *args: Any) -> Any:
+        """What `check` returns, or None where it raises: its faults join these."""
+        try:
+            return check(*args)
+        except ConfigurationError as error:
+            self.extend(error.faults)
+        except SecateurError as error:
+            self.append(str(error))
+        return None
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -20,28 +20,23 @@ from secateur.export import load
 from secateur.export.quiet import quiet
 from secateur.export.verify import longest_text
 from secateur.spaces.pruning import Layer
-from secateur.study import Journal, RunLog
 from secateur.supernet import Order, Supernet, reorder
 from secateur.tasks import TaskData, load_task
 from secateur.verbs.loading import load_model, load_tokenizer
 from secateur.verbs.progress import Progress
 from secateur.verbs.run import ORDER, SUPERNET, Run
-from secateur.verbs.run_folder import LOG
+from secateur.verbs.staged import Staged
 
 WARMED = "warmed-up"  # the super-network after the warm-up, kept until the run is done
 SCRATCH = "training"  # the trainer's own checkpoints, kept until the run is done
 
 
-class Workbench:
+class Workbench(Staged):
     """A run with everything its stages need at hand, once `prepare` was called."""
 
     def __init__(self, run: Run, progress: Progress) -> None:
+        super().__init__(run, progress)
         self.run = run
-        self.c = run.configuration
-        self.store = run.store
-        self.journal = Journal(run.store)
-        self.progress = progress
-        self.log = RunLog(run.folder / LOG)
         self.device = str(resolve_device(self.c.device))
         self.folder = run.folder / SUPERNET
         self.folder.mkdir(exist_ok=True)
@@ -125,13 +120,6 @@ class Workbench:
                     f"nothing in the space `{self.c.space}` meets `{objective}`: "
                     f"its {which} network has {name} {extreme[name]:g} ({share:.3g}%)."
                 )
-
-    def _note(self, text: str) -> None:
-        """Something the report and the user should be told."""
-        notes = list(self.store.get_meta("notes", []))
-        if text not in notes:
-            self.store.set_meta("notes", [*notes, text])
-            self.progress.say(text)
 
     def _build(self, architecture: Any) -> Any:
         """The sub-network as a user would load it. An architecture of another space can only be the whole network."""
