@@ -144,27 +144,25 @@ def score_table(
     setup: Setup,
     file: ScoreFile,
     *,
-    tell: Callable[[str], None] = lambda _line: None,
+    advance: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> dict[str, list[Score]]:
     """Per proxy, the scores of the rows (one per architecture), in order. Each network is built once for all its proxies.
 
-    A proxy that gives no finite number for a network is a Score with the reason. `tell` hears of each network scored.
+    A proxy that gives no finite number for a network is a Score with the reason. `advance` is called with (done, total)
+    after each network.
     """
     counted = _spread(rows)
     found: dict[str, list[Score]] = {name: [] for name in names}
     for number, row in enumerate(rows, 1):
         network = _Lazy(row, setup)
-        fresh = 0
         for name in names:
             settings = _settings(name, row, setup)
             known = file.get(row.key, name, settings)
             if known is None or (known.flops is None and name in LOW_COST and row.key in counted and not known.failure):
                 known = _scored(name, row, setup, network, settings, flops=row.key in counted)
                 file.add(known)
-                fresh += 1
             found[name].append(known)
-        if fresh:
-            tell(f"network {number} of {len(rows)}: {fresh} scores")
+        advance(number, len(rows))
     return found
 
 

@@ -170,7 +170,7 @@ def proxies(
     setup = make_setup(chosen, text, tokenizer, vocabulary, batch, length, seed)
     try:
         with Progress(progress).bar("scoring networks") as advance:
-            scores = score_table(rows, names, setup, ScoreFile(to / SCORES), tell=lambda line: advance(*_counted(line)))
+            scores = score_table(rows, names, setup, ScoreFile(to / SCORES), advance=advance)
     except OSError as error:
         raise _unwritable(to, error, f"What was scored is in {SCORES}: the same command goes on from there.") from error
     judged = [judge(name, rows, scores[name], seed) for name in names]
@@ -185,12 +185,6 @@ def proxies(
 
 def _unwritable(to: Path, error: OSError, more: str = "") -> ConfigurationError:
     return ConfigurationError(f"`to` cannot be written: `{to}`: {(error.strerror or str(error)).lower()}. {more}".rstrip())
-
-
-def _counted(line: str) -> tuple[int, int]:
-    """`network 3 of 40: 13 scores` → (3, 40)."""
-    _, done, _, total, *_ = line.replace(":", " ").split()
-    return int(done), int(total)
 
 
 def make_setup(
