@@ -1,13 +1,13 @@
 """A front and its layer-scaled baseline, trained: what the front saves at equal perplexity, not only at equal proxy.
 
-    secateur design --layers 1..5 --width 16..80:16 --inner 32..320:32 --embedding 32 --factor 2 --vocabulary 1000 \\
-        --cutoffs 350,650 --positions 64 --length 64 --no-baselines --to runs/small
+    secateur design --layers 1..8 --width 32..256:32 --inner 64..1024:64 --embedding 128 --factor 2 --vocabulary 2048 \\
+        --cutoffs 1024,1536 --positions 128 --length 128 --no-baselines --to runs/small
     python recipes/design/equal_perplexity.py list runs/small > front.jsonl
     python recipes/design/benchmark.py train --text wikitext-2 --out runs/benchmark --list front.jsonl   # then latency, merge
     python recipes/design/equal_perplexity.py analyse recipes/design/benchmark.parquet
 
 The search runs in the space of the benchmark, with one embedding. The baseline has GPT-2's layers in this size: the inner width
-is 4 × the width, and the layer is repeated 1 to 5 times.
+is 4 × the width, and the layer is repeated 1 to 8 times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from secateur.spaces.decoder import architecture
 from secateur.tables import Trained, read_trained
 
 #: The layer that the baseline repeats, and how often.
-WIDTH, HEADS, LAYERS, EMBEDDING, FACTOR = 48, 4, range(1, 6), 32, 2
+WIDTH, HEADS, LAYERS, EMBEDDING, FACTOR = 128, 4, range(1, 9), 128, 2
 MEMBERS = 10
 
 

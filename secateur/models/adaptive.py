@@ -199,14 +199,16 @@ def loss_and_logits(
     Label t + 1 is the target of state t; −100 is ignored. The loss is the mean over targets, or their sum over `items` where
     that number is given (gradient accumulation). An adaptive softmax of several clusters makes no logits.
     """
-    targets = labels[:, 1:].reshape(-1).to(hidden.device)
     if isinstance(head, AdaptiveHead) and len(head.spans) > 1 and hidden.device.type != "meta":
+        targets = labels[:, 1:].reshape(-1).to(hidden.device)
         states = hidden[:, :-1].reshape(-1, hidden.shape[-1])
         total = head.loss_sum(states, targets, embedding)  # type: ignore[arg-type]
         # With no target at all the mean is 0/0, as in torch's own cross-entropy.
         return total / ((targets != IGNORED).sum() if items is None else items), None
     logits = predict(head, embedding, hidden)
-    scores = _precise(logits[:, :-1].reshape(-1, logits.shape[-1]))
+    # The last state has no target. Leaving it out would copy all the others' logits.
+    targets = F.pad(labels[:, 1:], (0, 1), value=IGNORED).reshape(-1).to(hidden.device)
+    scores = _precise(logits.reshape(-1, logits.shape[-1]))
     if items is None:
         return F.cross_entropy(scores, targets, ignore_index=IGNORED), logits
     return F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum") / items, logits

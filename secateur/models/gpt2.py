@@ -15,7 +15,6 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import DynamicCache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
-from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.pytorch_utils import Conv1D
@@ -57,7 +56,7 @@ class FeedForward(nn.Module):
         self.c_fc = Conv1D(config.inner[layer], config.width)
         self.c_proj = Conv1D(config.width, config.inner[layer])
         self.c_proj.onto_residual = True  # type: ignore[assignment]
-        self.act = ACT2FN["gelu_new"]
+        self.act = nn.GELU(approximate="tanh")  # GPT-2's gelu_new, in one pass instead of eight
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:

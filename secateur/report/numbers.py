@@ -46,7 +46,7 @@ def seconds(value: float) -> str:
         return f"{whole // 60}{SPACE}min {whole % 60}{SPACE}s"
     if value == 0:
         return f"0{SPACE}s"
-    return _scaled(value, "s", ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (0.0, "")))
+    return _scaled(value, "s", ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")))
 
 
 def show(value: Any, kind: str) -> str:

@@ -104,7 +104,9 @@ def design(
     most_measured: Annotated[
         int, typer.Option(help="At most this many of the front are measured at the end.", rich_help_panel=_MEASURE)
     ] = 40,
-    seconds: Annotated[float, typer.Option(help="At most this long for each.", rich_help_panel=_MEASURE)] = 5.0,
+    seconds: Annotated[
+        float, typer.Option(help="At most this long for each, in turns of a second.", rich_help_panel=_MEASURE)
+    ] = 5.0,
     fit_seconds: Annotated[
         float, typer.Option(help="At most about this long for the latency model.", rich_help_panel=_MEASURE)
     ] = 240.0,

@@ -31,7 +31,7 @@ from secateur.verbs.staged import Staged
 
 #: The layers of the baselines that the front is compared with.
 BASELINE_LAYERS = range(1, 17)
-#: How often each network that is compared has its turn.
+#: How often each network that is compared has its turn, at least: more seconds are more turns, of one second each.
 TURNS = 5
 #: A baseline's name, family, layers and architecture.
 Baseline = tuple[str, str, int, Architecture]
@@ -136,7 +136,7 @@ class DesignStages(Staged):
             both = {a.key: a for a in [*(m.architecture for m in members), *(a for *_, a in baselines)]}
             with self.progress.bar("measuring on this device") as advance:
                 timed = measure_in_turns(
-                    self._latency(TURNS),
+                    self._latency(self._turns),
                     list(both.values()),
                     turns=self._turns,
                     seconds=self.c.seconds,
@@ -254,7 +254,7 @@ class DesignStages(Staged):
     @property
     def _turns(self) -> int:
         """How often each network is measured; once where an export comes first, which takes longer than the measurement."""
-        return 1 if self.c.runtime.startswith("onnx") else TURNS
+        return 1 if self.c.runtime.startswith("onnx") else max(TURNS, round(self.c.seconds))
 
     @property
     def _kind(self) -> dict[str, Any]:

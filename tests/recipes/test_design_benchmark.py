@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +19,8 @@ SMALL = ["--vocabulary", "260", "--length", "8", "--batch", "2", "--steps", "8",
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> Any:
-    spec = importlib.util.spec_from_file_location("design_benchmark", ROOT / "recipes/design/benchmark.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def benchmark(load_recipe: Any) -> Any:
+    return load_recipe("design/benchmark.py")
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +39,25 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
     monkeypatch.setattr(benchmark, "SPACE", {"layers": "1..2", "width": "8..16:8", "inner": "32..64:32", "heads": (2,),
                                              "embedding": (0, 4), "factor": (1, 2)})  # fmt: skip
     out = tmp_path / "work"
-    given = ["train", "--text", str(text), "--out", str(out), "--cutoffs", "100", "--count", "4", "--repeat", "2", *SMALL]
-    for shard in ("0/2", "1/2"):
-        benchmark.main([*given, "--shard", shard])
+    given = ["train", "--text", str(text), "--out", str(out), "--cutoffs", "100", *SMALL]
+    given += ["--count", "4", "--repeat", "2", "--homogeneous", "1"]
+    jobs = benchmark.random_jobs("gpt2", 4, 2, 1)
+    with benchmark.claimed(out / "claims" / f"{jobs[1].architecture.key}-0") as free:  # another process is at it
+        assert free
+        benchmark.main(given)
+        assert [benchmark._name(row) for row in lines(out)] == [job.name for job in jobs if job is not jobs[1]]
+    benchmark.main(given)
     rows = lines(out)
-    assert [row["seed"] for row in rows] == [0, 0, 1, 0, 0, 1]
-    assert len({row["architecture"] for row in rows}) == 4
-    torn = out / "rows-1-of-2.jsonl"  # a process died while it wrote its last line
+    assert sorted(benchmark._name(row) for row in rows) == sorted(job.name for job in jobs)
+    torn = max(out.glob("rows-*"), key=lambda file: file.stat().st_size)  # a process died while it wrote its last line
     torn.write_text(torn.read_text()[:-20])
-    benchmark.main([*given, "--shard", "1/2"])
-    again = benchmark.rows_of(out)
-    timed = {"train_seconds", "cpu_seconds"}
-    assert [{k: v for k, v in r.items() if k not in timed} for r in again] == [
-        {k: v for k, v in r.items() if k not in timed} for r in rows
-    ]
+    benchmark.main(given)
+
+    def told(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        timed = ("train_seconds", "cpu_seconds")
+        return sorted(({k: v for k, v in row.items() if k not in timed} for row in found), key=str)
+
+    assert told(benchmark.rows_of(out)) == told(rows)
     listed = tmp_path / "list.jsonl"
     other = architecture("gpt2", 16, [4], [48])
     listed.write_text(json.dumps({"architecture": other.as_dict(), "source": "topology"}) + "\n\n")
@@ -76,8 +73,8 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
     benchmark.main(["latency", "--out", str(out), "--seconds", "0.05"])
     benchmark.main(["merge", "--out", str(out), "--to", str(tmp_path / "table.parquet")])
     table = pd.read_parquet(tmp_path / "table.parquet")
-    assert len(table) == 8
-    assert set(table["source"]) == {"random", "topology", "search"}
+    assert len(table) == 9
+    assert set(table["source"]) == {"random", "homogeneous", "topology", "search"}
     assert (table["latency"] > 0).all()
     for row in table.to_dict("records"):
         found = Architecture.from_json(row["architecture"])
@@ -88,7 +85,7 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
         assert len(row["curve"]) == len(row["train_curve"]) == 8
         assert 1 < row["perplexity"] < 10_000
         assert row["tokens_per_step"] == 14
-        assert row["learning_rate"] == pytest.approx(2e-3 * 64 / found["width"])
+        assert row["learning_rate"] == pytest.approx(5e-3 * 128 / found["width"])
     with pytest.raises(SystemExit, match="another protocol"):
         benchmark.main([*given, "--learning-rate", "0.5"])
 
@@ -105,7 +102,7 @@ def test_a_network_that_diverges_is_no_row(benchmark: Any, text: Path, tmp_path:
     assert [row["failure"] for row in benchmark.rows_of(tmp_path, "failed")] == ["training diverged at step 3"]
     listed.write_text(listed.read_text().replace("baseline", "search"))
     benchmark.main(["train", "--text", str(text), "--out", str(tmp_path), "--list", str(listed), "--cutoffs", "100", *SMALL])
-    assert [row["source"] for row in benchmark.rows_of(tmp_path, "failed")] == ["baseline", "search"]
+    assert {row["source"] for row in benchmark.rows_of(tmp_path, "failed")} == {"baseline", "search"}
     assert benchmark.rows_of(tmp_path) == []
     with pytest.raises(SystemExit, match="holds no finished networks"):
         benchmark.main(["merge", "--out", str(tmp_path), "--to", str(tmp_path / "t.parquet")])
@@ -119,14 +116,14 @@ def test_the_rate_follows_the_width_and_dropout_is_built_in(benchmark: Any) -> N
 
 
 def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
-    jobs = benchmark.random_jobs("gpt2", 150, 15)
-    assert len(jobs) == 165
-    assert len({job.name for job in jobs}) == 165
-    assert len({job.architecture.key for job in jobs}) == 150
+    jobs = benchmark.random_jobs("gpt2", 150, 15, 40)
+    assert [job.source for job in jobs] == ["random"] * 165 + ["homogeneous"] * 40
+    assert len({job.name for job in jobs}) == 205
+    assert len({job.architecture.key for job in jobs}) == 190
     space = Decoder("gpt2", **benchmark.SPACE)
     assert all(space.contains(job.architecture) for job in jobs)
-    assert [job.seed for job in jobs] == [0] * 150 + [1] * 15
-    assert benchmark.random_jobs("gpt2", 150, 15) == jobs
+    assert [job.seed for job in jobs] == [0] * 150 + [1] * 15 + [0] * 40
+    assert benchmark.random_jobs("gpt2", 150, 15, 40) == jobs
     (tmp_path / "bad.jsonl").write_text('{"source": "topology"}\n')
     with pytest.raises(SystemExit, match="line 1 is no architecture"):
         benchmark.main(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,13 @@ import pytest
 from secateur.errors import DataError
 from secateur.spaces.decoder import architecture
 
-ROOT = Path(__file__).resolve().parents[2]
 #: (perplexity, cost): the third is beaten by the second.
 PAIRS = [(10.0, 8.0), (40.0, 2.0), (50.0, 3.0), (20.0, 4.0)]
 
 
 @pytest.fixture(scope="module")
-def recipe() -> Any:
-    spec = importlib.util.spec_from_file_location("equal_perplexity", ROOT / "recipes/design/equal_perplexity.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def recipe(load_recipe: Any) -> Any:
+    return load_recipe("design/equal_perplexity.py")
 
 
 def row(

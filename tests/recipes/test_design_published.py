@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,8 @@ TABLES = ROOT.parent / "shared/data/lts/gpt2_tables.json.gz"
 
 
 @pytest.fixture(scope="module")
-def published() -> Any:
-    spec = importlib.util.spec_from_file_location("published", ROOT / "recipes/design/published.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def published(load_recipe: Any) -> Any:
+    return load_recipe("design/published.py")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def savings() -> Any:
-    spec = importlib.util.spec_from_file_location("savings", ROOT / "recipes/design/savings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def savings(load_recipe: Any) -> Any:
+    return load_recipe("design/savings.py")
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +90,12 @@ def test_the_csv_of_runs(savings: Any, finished: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("family", "row"),
-    [("GPT-2 small with embedding 128", "decoders alone, same embedding"), ("GPT-2 small", "against the published network")],
+    [
+        ("GPT-2 small with embedding 128", "GPT-2, decoders alone (same embedding)"),
+        ("GPT-2 small", "GPT-2, against the published network"),
+        ("Transformer-XL base with embedding 128", "Transformer-XL, decoders alone (same embedding)"),
+        ("Transformer-XL base", "Transformer-XL, against the published network"),
+    ],
 )
 def test_the_tables_say_what_the_measurements_say(family: str, row: str) -> None:
     with (ROOT / "recipes" / "design" / "savings.csv").open(encoding="utf-8") as file:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +11,12 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.spaces.decoder_counts import decoder_parameters
 
-ROOT = Path(__file__).resolve().parents[2]
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
 
 @pytest.fixture(scope="module")
-def topology() -> Any:
-    spec = importlib.util.spec_from_file_location("topology", ROOT / "recipes/design/topology.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["topology"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def topology(load_recipe: Any) -> Any:
+    return load_recipe("design/topology.py")
 
 
 def test_shapes_to_train_meet_their_budgets(topology: Any) -> None:
@@ -35,7 +27,7 @@ def test_shapes_to_train_meet_their_budgets(topology: Any) -> None:
         assert len(mine) >= 5
         depths = [row["layers"] for row in mine]
         assert depths == sorted(set(depths), reverse=True)
-        assert depths[0] >= 15 * depths[-1]
+        assert depths[0] >= 11 * depths[-1]
         for row in mine:
             found = Architecture.from_json(row["architecture"])
             assert found["inner"] == (2 * row["width"],) * row["layers"]
@@ -65,15 +57,15 @@ def test_the_analysis(topology: Any, tmp_path: Path, monkeypatch: Any) -> None:
         for w, n, t, m in ((112, 49, 0.3, 60e6), (560, 2, 0.1, 240e6))
     ]
     monkeypatch.setattr(topology, "MEASURED", tmp_path / "topology.csv")
-    topology.write(iter(measured), tmp_path / "topology.csv")
+    topology.write(measured, tmp_path / "topology.csv")
     monkeypatch.setattr(topology, "measured", lambda path=tmp_path / "topology.csv", real=topology.measured: real(path))
     text = topology.everything(table)
-    # The first budget has five networks of 100 … 104: the median is 102.
-    assert "| largest deviation of perplexity from the median | < 12.8 % | 2.0% (67,000)" in text
+    # The first budget has six networks of 100 … 105: the median is 102.5.
+    assert "| largest deviation of perplexity from the median | < 12.8 % | 2.4% (200,000)" in text
     assert "| latency, highest over lowest | 2.8 × | 3.0 × (5,000,000) |" in text
     assert "| memory, highest over lowest | 5.5 × | 4.0 × (5,000,000) |" in text
     assert "| 5,000,000 (+0.1%) | 560 × 2 | 100 ms | 240 MB |" in text
-    assert "| 66,752 (-0.4% of 67,000) | 16 × 30 | 100.00 | -2.0% |" in text
+    assert "| 196,576 (-1.7% of 200,000) | 32 × 23 | 100.00 | -2.4% |" in text
     assert "| 5.00 |" not in text
 
 
@@ -82,3 +74,11 @@ def test_measuring_small(topology: Any) -> None:
     assert (row["width"], row["layers"]) == (64, 2)
     assert row["latency"] > 0
     assert row["memory"] > 4 * 67_000
+
+
+def test_the_text_shows_what_was_measured(topology: Any) -> None:
+    text = (RECIPES / "design/README.md").read_text(encoding="utf-8")
+    assert topology.measured_table(topology.measured()) in text
+    for name, said in (("latency", "latency spans {} to {} ×"), ("memory", "memory {} to {} ×")):
+        found = topology.spreads(topology.measured(), name).values()
+        assert said.format(f"{min(found):.1f}", f"{max(found):.1f}") in text

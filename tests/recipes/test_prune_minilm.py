@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def tables() -> Any:
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "recipes/prune-minilm/tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def tables(load_recipe: Any) -> Any:
+    return load_recipe("prune-minilm/tables.py")
 
 
 def test_readme_shows_the_scores(tables: Any) -> None:

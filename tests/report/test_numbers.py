@@ -19,6 +19,8 @@ from secateur.report.numbers import SPACE, lower_by, show
         (0, "count", "0"),
         (1.36e9, "count", "1.36 G"),
         (0.0123, "seconds", "12.3 ms"),
+        (4.92e-7, "seconds", "492 ns"),
+        (4e-11, "seconds", "4e-11 s"),
         (2.5e-5, "seconds", "25.0 µs"),
         (43.0, "seconds", "43.0 s"),
         (83.2, "seconds", "1 min 23 s"),

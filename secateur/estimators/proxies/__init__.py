@@ -7,7 +7,19 @@ only `parameters` and `macs` are of the whole network, as everywhere.
 from secateur.estimators.proxies.base import Cost, Proxy
 from secateur.estimators.proxies.body import body_parameters
 from secateur.estimators.proxies.estimator import ProxyEstimator
+from secateur.estimators.proxies.partial import partial_training
 from secateur.estimators.proxies.probe import Batch, Loss
 from secateur.estimators.proxies.scoring import PROXIES, cost, score
 
-__all__ = ["PROXIES", "Batch", "Cost", "Loss", "Proxy", "ProxyEstimator", "body_parameters", "cost", "score"]
+__all__ = [
+    "PROXIES",
+    "Batch",
+    "Cost",
+    "Loss",
+    "Proxy",
+    "ProxyEstimator",
+    "body_parameters",
+    "cost",
+    "partial_training",
+    "score",
+]

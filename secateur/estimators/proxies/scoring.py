@@ -14,7 +14,7 @@ from secateur.estimators.proxies import activations, counts, fisher, gradients, 
 from secateur.estimators.proxies.base import Cost, Proxy
 from secateur.estimators.proxies.probe import Batch, Loss, Probe, untouched
 
-#: Name → proxy. `partial_training` is no formula: it is the beginning of a learning curve.
+#: Name → proxy. Partial training is not among them: it needs a text and a way to train (`partial.py`).
 PROXIES: dict[str, Proxy] = {
     proxy.name: proxy
     for proxy in (
