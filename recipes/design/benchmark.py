@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import fcntl
 import json
-import math
 import shutil
 import time
 import uuid
@@ -124,7 +123,8 @@ def random_jobs(backbone: str, count: int, repeat: int, homogeneous: int) -> lis
     """`count` different random architectures, `repeat` of them, evenly spread, once more with another seed, then `homogeneous`
     different ones whose layers are all equal."""
     jobs = _drawn(Decoder(backbone, **SPACE), "random", count)
-    jobs += [replace(jobs[k * count // repeat], seed=1) for k in range(min(repeat, count))]
+    repeat = min(repeat, count)
+    jobs += [replace(jobs[k * count // repeat], seed=1) for k in range(repeat)]
     return jobs + _drawn(Decoder(backbone, **SPACE, homogeneous=True), "homogeneous", homogeneous)
 
 
@@ -356,7 +356,6 @@ def latency(arguments: argparse.Namespace) -> None:
         estimator,
         list(networks.values()),
         turns=arguments.turns,
-        seconds=math.inf,  # every network has all its turns
         found=known,
         save=save,
         advance=lambda done, total: print(f"{done}/{total}", flush=True) if done % len(networks) == 0 else None,

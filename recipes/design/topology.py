@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,10 +108,6 @@ def measure(
         LatencyEstimator(builder, length=LENGTH, kind="language_modelling", max_seconds=seconds / TURNS),
         [shape.architecture for shape in chosen],
         turns=TURNS,
-        seconds=math.inf,  # every network has all its turns
-        found={},
-        save=lambda _: None,
-        advance=lambda _done, _total: None,
     )
     for shape in chosen:
         ids = torch.zeros((1, LENGTH), dtype=torch.long, device="meta")

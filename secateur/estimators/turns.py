@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,10 +19,10 @@ def measure_in_turns(
     architectures: Sequence[Architecture],
     *,
     turns: int,
-    seconds: float,
-    found: Found,
-    save: Callable[[Found], None],
-    advance: Callable[[int, int], None],
+    seconds: float = math.inf,
+    found: Found | None = None,
+    save: Callable[[Found], None] = lambda _found: None,
+    advance: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Found:
     """Each network is measured `turns` times (A B C … A B C …), or until `seconds` were spent on it; the lowest of its medians
     counts.
@@ -30,6 +31,7 @@ def measure_in_turns(
     after the other would meet different machines. `found` holds what earlier runs had measured; `save` is called after each
     measurement.
     """
+    found = {} if found is None else found
     for turn in range(turns):
         for place, architecture in enumerate(architectures):
             entry = found.setdefault(architecture.key, {"turns": 0, "seconds": 0.0})

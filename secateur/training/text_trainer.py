@@ -260,7 +260,7 @@ def train_text(
     steps = settings.total_steps(math.ceil(len(data) / settings.batch_size))
     points = curve_steps(steps, evaluations)
     if share < 1:
-        (last_step,) = curve_steps(steps, [share])[:1]
+        last_step = curve_steps(steps, [share])[0]
         points = (*(point for point in points if point < last_step), last_step)
     model.to(device)
     made: list[TextTrainer] = []
@@ -284,12 +284,13 @@ def train_text(
         return trainer
 
     last = resumable(folder)
-    if last is not None and _state(last)["global_step"] > points[-1]:
+    reached = 0 if last is None else _state(last)["global_step"]
+    if reached > points[-1]:
         raise StudyError(
             f"`{folder}` holds a training that is beyond step {points[-1]} already. Name another folder, or a larger `share`."
         )
-    if last is not None and _state(last)["global_step"] == points[-1]:
-        return _finished(make(), last, points[-1])
+    if last is not None and reached == points[-1]:
+        return _finished(make(), last, reached)
     with _ctrl_c(lambda: made[0] if made else None):
         run_stage(make, model, folder)
     trainer = made[0]

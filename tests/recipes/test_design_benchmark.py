@@ -124,6 +124,9 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
     assert all(space.contains(job.architecture) for job in jobs)
     assert [job.seed for job in jobs] == [0] * 150 + [1] * 15 + [0] * 40
     assert benchmark.random_jobs("gpt2", 150, 15, 40) == jobs
+    few = benchmark.random_jobs("gpt2", 4, 15, 0)  # no more can be repeated than there are
+    assert len({job.name for job in few}) == len(few) == 8
+    assert benchmark.random_jobs("gpt2", 0, 15, 0) == []
     (tmp_path / "bad.jsonl").write_text('{"source": "topology"}\n')
     with pytest.raises(SystemExit, match="line 1 is no architecture"):
         benchmark.main(
