@@ -87,7 +87,3 @@ def main() -> None:
     """Entry point."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     app()
-
-
-if __name__ == "__main__":
-    main()

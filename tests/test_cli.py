@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from secateur import __version__
 from secateur.cli import app
 from secateur.verbs.prune import prune
 
@@ -163,6 +165,11 @@ def test_verbs_on_what_is_no_run(tmp_path: Path) -> None:
 
 
 def test_version() -> None:
-    import secateur
+    assert runner.invoke(app, ["--version"]).output.strip() == __version__
 
-    assert runner.invoke(app, ["--version"]).output.strip() == secateur.__version__
+
+def test_as_a_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["secateur", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("secateur", run_name="__main__")
+    assert capsys.readouterr().out.strip() == __version__

@@ -39,7 +39,7 @@ LAYOUT = [
     ["report"],
     ["catalogue"],
     ["verbs"],
-    ["cli"],
+    ["cli", "__main__"],
     ["testing"],
 ]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}

@@ -1,4 +1,4 @@
-"""A front and its layer-scaled baseline, trained: what the front saves at equal perplexity, not only at equal proxy.
+"""Fronts and their layer-scaled baselines, trained: what a front saves at equal perplexity, not only at equal proxy.
 
     secateur design --layers 1..8 --width 32..256:32 --inner 64..1024:64 --embedding 128 --factor 2 --vocabulary 2048 \\
         --cutoffs 1024,1536 --positions 128 --length 128 --no-baselines --to runs/small
@@ -6,8 +6,9 @@
     python recipes/design/benchmark.py train --text wikitext-2 --out runs/benchmark --list front.jsonl   # then latency, merge
     python recipes/design/equal_perplexity.py analyse recipes/design/benchmark.parquet
 
-The search runs in the space of the benchmark, with one embedding. The baseline has GPT-2's layers in this size: the inner width
-is 4 × the width, and the layer is repeated 1 to 8 times.
+Two fronts are compared. One was searched for, in the space of the benchmark with one embedding; a part of it was trained. The
+other is what the proxy picks of all trained networks of that space with an adaptive embedding. The baseline has GPT-2's layers
+in this size: the inner width is 4 × the width, and the layer is repeated 1 to 8 times.
 """
 
 from __future__ import annotations
@@ -16,31 +17,48 @@ import argparse
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from secateur.errors import DataError, SecateurError
+from secateur.pareto import non_dominated
 from secateur.spaces.decoder import architecture
+from secateur.spaces.decoder_counts import decoder_parameters
 from secateur.tables import Trained, read_trained
 
 #: The layer that the baseline repeats, and how often.
 WIDTH, HEADS, LAYERS, EMBEDDING, FACTOR = 128, 4, range(1, 9), 128, 2
 MEMBERS = 10
+#: Where the networks come from among which the proxy picks.
+POOL = ("random", "homogeneous", "search")
+COSTS = {"latency": (1e3, "ms"), "memory": (1e-6, "MB")}
 
 
 def listed(run: Path) -> list[dict[str, str]]:
-    """The baseline, and members of the run's front evenly spaced by their proxy."""
+    """The baseline, members of the run's front evenly spaced by their proxy, and the quickest in the baseline's range of it."""
     from secateur.verbs.starting import open_run
 
-    opened = open_run(run)
-    front = sorted(opened.front, key=lambda m: m.values["decoder_parameters"])
+    scaled = [architecture("gpt2", WIDTH, [HEADS] * n, [4 * WIDTH] * n, EMBEDDING, FACTOR) for n in LAYERS]
+    front = sorted(open_run(run).front, key=lambda m: m.values["decoder_parameters"])
     last = len(front) - 1
-    places = sorted({round(i * last / (MEMBERS - 1)) for i in range(MEMBERS)})
-    rows = [{"architecture": front[place].architecture.to_json(), "source": "search"} for place in places]
-    for layers in LAYERS:
-        scaled = architecture("gpt2", WIDTH, [HEADS] * layers, [4 * WIDTH] * layers, EMBEDDING, FACTOR)
-        rows.append({"architecture": scaled.to_json(), "source": "baseline"})
-    return rows
+    chosen = {front[round(i * last / (MEMBERS - 1))].key for i in range(MEMBERS)}
+    least, most = (decoder_parameters(found) for found in (scaled[0], scaled[-1]))
+    quick = non_dominated(np.array([(-m.values["decoder_parameters"], m.values["latency"]) for m in front]))
+    chosen |= {m.key for m, kept in zip(front, quick, strict=True) if kept and least <= m.values["decoder_parameters"] <= most}
+    rows = [{"architecture": m.architecture.to_json(), "source": "search"} for m in front if m.key in chosen]
+    return rows + [{"architecture": found.to_json(), "source": "baseline"} for found in scaled]
+
+
+def picked(rows: Sequence[Trained], cost: str) -> list[Trained]:
+    """The proxy's front: those of which none other has as many decoder parameters at less cost, or more at no higher cost."""
+    points = np.array([(-_size(row), getattr(row, cost)) for row in rows]).reshape(-1, 2)
+    return [row for row, kept in zip(rows, non_dominated(points), strict=True) if kept]
+
+
+def _size(row: Trained) -> int:
+    return decoder_parameters(row.architecture)
 
 
 def cost_at(front: Sequence[tuple[float, float]], perplexity: float) -> float | None:
@@ -61,38 +79,58 @@ def between(front: Sequence[tuple[float, float]], perplexity: float) -> float | 
     return None
 
 
-def analyse(table: Path) -> list[str]:
-    """Markdown lines: per baseline, what the front needs at its perplexity.
+def compared(baselines: Sequence[Trained], fronts: Mapping[str, Sequence[Trained]]) -> str:
+    """A table: what each baseline costs, and what the front (of each cost) saves at equal proxy and at equal perplexity."""
+    header = ["baseline", "perplexity"]
+    for cost, word in (("latency", "faster"), ("memory", "less")):
+        header += [cost, f"{word} at equal proxy", "at equal perplexity", "interpolated"]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for row in sorted(baselines, key=_size):
+        cells = [_layers(len(tuple(row.architecture["heads"]))), f"{row.perplexity:.1f}"]  # type: ignore[arg-type]
+        for cost, (scale, unit) in COSTS.items():
+            own, members = getattr(row, cost), fronts[cost]
+            pairs = [(member.perplexity, getattr(member, cost)) for member in members]
+            found = (
+                min((getattr(member, cost) for member in members if _size(member) >= _size(row)), default=None),
+                cost_at(pairs, row.perplexity),
+                between(pairs, row.perplexity),
+            )
+            cells += [f"{own * scale:.2f} {unit}", *("–" if other is None else f"{own / other:.2f} ×" for other in found)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
+
+def _layers(count: int) -> str:
+    return f"{count} layer{'s' * (count > 1)}"
+
+
+def analyse(table: Path) -> str:
+    """Markdown: the baselines against the searched front, and against the proxy's picks of all that was trained.
+
+    Networks with a plain embedding are left out: the baselines have none.
     Raises DataError where the table has no front, no baselines, or networks of theirs without latency or memory.
     """
     trained = read_trained(table)
-    front, baselines = trained.only("search").averaged(), trained.only("baseline").averaged()
-    _measured(table, [*front, *baselines])
-    baselines.sort(key=lambda row: row.decoder_parameters or 0)
-    lines = [
-        "| baseline | perplexity | latency | front, no worse | faster | interpolated | memory | front, no worse | less |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in baselines:
-        cells = [f"{len(row.architecture['heads'])} layers", f"{row.perplexity:.1f}"]  # type: ignore[arg-type]
-        for cost, scale, unit in (("latency", 1e3, "ms"), ("memory", 1e-6, "MB")):
-            own = getattr(row, cost)
-            pairs = [(m.perplexity, getattr(m, cost)) for m in front]
-            best, line = cost_at(pairs, row.perplexity), between(pairs, row.perplexity)
-            cells += [f"{own * scale:.2f} {unit}", "–" if best is None else f"{best * scale:.2f} {unit}"]
-            cells.append("–" if best is None else f"{own / best:.2f} ×")
-            if cost == "latency":
-                cells.append("–" if line is None else f"{own / line:.2f} ×")
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+    sources = ("search",), ("baseline",), [source for source in POOL if source in trained.sources]
+    front, baselines, pool = ([r for r in trained.only(some).averaged() if r.architecture["embedding"]] for some in sources)
+    _measured(table, [*baselines, *pool])
+    picks = {cost: picked(pool, cost) for cost in COSTS}
+    sizes = " and ".join(f"{len(found)} ({cost})" for cost, found in picks.items())
+    return "\n\n".join(
+        [
+            f"Against {len(front)} members of a searched front:",
+            compared(baselines, dict.fromkeys(COSTS, front)),
+            f"Against what the proxy picks of {len(pool)} trained networks, {sizes}:",
+            compared(baselines, picks),
+        ]
+    )
 
 
 def _measured(table: Path, rows: Sequence[Trained]) -> None:
     missing = [row for row in rows if row.latency is None or row.memory is None]
     if missing:
         raise DataError(
-            f"`{table}`: {len(missing)} of {len(rows)} networks of the front and baseline have no `latency` or no `memory`. "
+            f"`{table}`: {len(missing)} of {len(rows)} networks of the fronts and baselines have no `latency` or no `memory`. "
             "Run `benchmark.py latency`, then `benchmark.py merge`."
         )
 
@@ -104,10 +142,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands.add_parser("analyse", help="the comparison").add_argument("table", type=Path)
     given = parser.parse_args(arguments)
     try:
-        lines = [json.dumps(row) for row in listed(given.run)] if given.command == "list" else analyse(given.table)
+        print("\n".join(json.dumps(row) for row in listed(given.run)) if given.command == "list" else analyse(given.table))
     except SecateurError as error:
         raise SystemExit(f"equal_perplexity: {error}") from None
-    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Every proxy on our own table of trained decoders: the tables of proxies.md.
 
     secateur proxies recipes/design/benchmark.parquet --source random --text wikitext-2 --length 128 --to runs/proxies
-    python recipes/design/proxies.py runs/proxies       # keep its figures here as proxies-*.csv, print the tables
+    secateur proxies recipes/design/benchmark.parquet --source homogeneous --text wikitext-2 --length 128 --to runs/homogeneous
+    python recipes/design/proxies.py runs/proxies runs/homogeneous      # keep their figures here, print the tables
 
-Without an argument the tables are printed from what is kept.
+Without arguments the tables are printed from what is kept.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from pathlib import Path
 from secateur.report.numbers import MISSING, SPACE, show
 
 HERE = Path(__file__).resolve().parent
-#: What is kept of a run of `secateur proxies`.
+#: What is kept of a run of `secateur proxies` on random networks, and what of one on homogeneous ones.
 KEPT = {"proxies.csv": "proxies-summary.csv", "ranking.csv": "proxies-ranking.csv", "fronts.csv": "proxies-fronts.csv"}
+HOMOGENEOUS = "proxies-homogeneous.csv"
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 
 Row = dict[str, str]
 
 
-def keep(run: Path, folder: Path = HERE) -> None:
-    """Copy the figures of a run beside this script."""
+def keep(run: Path, homogeneous: Path, folder: Path = HERE) -> None:
+    """Copy the figures of both runs beside this script."""
     for theirs, ours in KEPT.items():
         shutil.copyfile(run / theirs, folder / ours)
+    shutil.copyfile(homogeneous / "proxies.csv", folder / HOMOGENEOUS)
 
 
 def read(name: str, folder: Path = HERE) -> list[Row]:
-    with (folder / KEPT[name]).open(newline="", encoding="utf-8") as file:
+    with (folder / KEPT.get(name, name)).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -51,11 +54,13 @@ def ordered(folder: Path = HERE) -> list[Row]:
 def overall(folder: Path = HERE) -> str:
     """Per proxy: how well it ranks all networks, its front over latency, and what it costs."""
     fronts = {row["proxy"]: row for row in read("fronts.csv", folder) if row["cost"] == "latency"}
+    homogeneous = {row["proxy"]: row["spearman"] for row in read(HOMOGENEOUS, folder)}
     rows = []
     for row in ordered(folder):
         front = fronts.get(row["proxy"])
         interval = f"{_figure(row['spearman_low'])} … {_figure(row['spearman_high'])}"
         cells = [row["proxy"], _figure(row["spearman"]), interval, _figure(row["kendall"])]
+        cells.append(_figure(homogeneous.get(row["proxy"], "")))
         if front is None:
             cells += [MISSING, MISSING]
         else:
@@ -63,7 +68,7 @@ def overall(folder: Path = HERE) -> str:
             cells += [f"{round(float(front['found']) * members)} of {members}", f"{float(front['gap']):.1%}"]
         flops, seconds = (float(row[name]) if row[name] else None for name in ("flops", "seconds"))
         rows.append([*cells, *(show(v, kind).replace(SPACE, " ") for v, kind in ((flops, "count"), (seconds, "seconds")))])
-    header = ["proxy", "Spearman", "95 %", "Kendall", "front found", "perplexity gap", "FLOPs", "time"]
+    header = ["proxy", "Spearman", "95 %", "Kendall", "homogeneous", "front found", "perplexity gap", "FLOPs", "time"]
     return _table(header, rows)
 
 
@@ -80,5 +85,5 @@ def everything(folder: Path = HERE) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        keep(Path(sys.argv[1]))
+        keep(*map(Path, sys.argv[1:3]))
     print(everything())

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from secateur.devices import LiveStorages, peak_memory
 from secateur.devices.memory import weight_bytes
+from secateur.models import Builder
+from secateur.spaces.decoder import architecture
 
 FLOAT = 4
 
@@ -152,3 +154,16 @@ def test_a_gpu_reports_its_allocators_peak() -> None:
     wide = nn.Sequential(nn.Linear(512, 2048, bias=False), nn.ReLU(), nn.Linear(2048, 512, bias=False)).cuda()
     memory = peak_memory(wide, {"input": torch.zeros(256, 512, device="cuda")})
     assert memory.activations == pytest.approx(2 * 256 * 2048 * FLOAT, rel=0.05)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
+def test_a_gpu_needs_what_the_meta_device_says(backbone: str) -> None:
+    builder = Builder(vocabulary=50_257, memory=192 if backbone == "transformer_xl" else 0, device="cuda")
+    found = architecture(backbone, 512, [8] * 8, [2048] * 8, 256, 4)
+    ids = torch.zeros((1, 256), dtype=torch.long)
+    there, computed = (
+        peak_memory(network, {"input_ids": ids.to(device)})
+        for network, device in ((builder(found), "cuda"), (builder.meta(found), "meta"))
+    )
+    assert there.peak == pytest.approx(computed.peak, rel=0.02)

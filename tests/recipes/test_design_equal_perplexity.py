@@ -11,6 +11,7 @@ import pytest
 from secateur.errors import DataError
 from secateur.spaces.decoder import architecture
 
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 #: (perplexity, cost): the third is beaten by the second.
 PAIRS = [(10.0, 8.0), (40.0, 2.0), (50.0, 3.0), (20.0, 4.0)]
 
@@ -21,10 +22,10 @@ def recipe(load_recipe: Any) -> Any:
 
 
 def row(
-    layers: int, perplexity: float, source: str, latency: float | None, memory: float | None, **more: Any
+    layers: int, perplexity: float, source: str, latency: float | None, memory: float | None, embedding: int = 8
 ) -> dict[str, Any]:
-    found = architecture("gpt2", 16, [2] * layers, [64] * layers).to_json()
-    return {"architecture": found, "perplexity": perplexity, "source": source, "latency": latency, "memory": memory, **more}
+    found = architecture("gpt2", 16, [2] * layers, [64] * layers, embedding, 2).to_json()
+    return {"architecture": found, "perplexity": perplexity, "source": source, "latency": latency, "memory": memory}
 
 
 def written(folder: Path, rows: list[dict[str, Any]]) -> Path:
@@ -47,24 +48,42 @@ def test_between_members_the_line_is_straight_in_log_perplexity(recipe: Any) -> 
     assert recipe.between(PAIRS, 45.0) is None, "beyond the last member that no other beats"
 
 
+def test_the_proxy_picks_the_largest_at_each_cost(recipe: Any, tmp_path: Path) -> None:
+    # Of three layers one is quicker, and four are quicker than either; of two layers both are equally quick.
+    costs = [(1, 1.0), (2, 2.0), (2, 2.0), (3, 5.0), (3, 6.0), (4, 4.0)]
+    rows = [row(n, 10.0 + i, "random", cost, 1.0, 2 + 2 * i) for i, (n, cost) in enumerate(costs)]
+    pool = recipe.read_trained(written(tmp_path, rows)).averaged()
+    assert [found.perplexity for found in recipe.picked(pool, "latency")] == [10, 11, 12, 15]
+    assert [found.perplexity for found in recipe.picked(pool, "memory")] == [15]
+
+
 def test_a_baseline_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Members of 1, 2, 3 and 4 layers; the baselines are not in order.
     rows = [row(n, p, "search", c * 1e-3, c * 1e6) for n, (p, c) in enumerate(PAIRS, start=1)]
-    # The first member was also drawn at random, and the baselines are not in order.
-    rows += [row(1, 10.0, "random", 8e-3, 8e6), row(6, 5.0, "baseline", 9e-3, 9e6, decoder_parameters=2)]
-    rows += [row(5, 800**0.5, "baseline", 12e-3, 6e6, decoder_parameters=1)]
+    rows += [row(6, 5.0, "baseline", 9e-3, 9e6), row(3, 800**0.5, "baseline", 12e-3, 6e6)]
     table = written(tmp_path, rows)
     recipe.main(["analyse", str(table)])
-    shown = capsys.readouterr().out.splitlines()
+    first, searched, second, by_proxy = capsys.readouterr().out.strip().split("\n\n")
+    assert first == "Against 4 members of a searched front:"
+    shown = searched.splitlines()
     assert shown[2:] == [
-        "| 5 layers | 28.3 | 12.00 ms | 4.00 ms | 3.00 × | 4.00 × | 6.00 MB | 4.00 MB | 1.50 × |",
-        "| 6 layers | 5.0 | 9.00 ms | – | – | – | 9.00 MB | – | – |",
+        "| 3 layers | 28.3 | 12.00 ms | 4.00 × | 3.00 × | 4.00 × | 6.00 MB | 2.00 × | 1.50 × | 2.00 × |",
+        "| 6 layers | 5.0 | 9.00 ms | – | – | – | 9.00 MB | – | – | – |",
     ]
     assert shown[0].count("|") == shown[1].count("|") == shown[2].count("|")
+    # One layer at 8 ms has fewer parameters than two at 2 ms and is not picked, nor are three layers at 3 ms lost to four at 4.
+    assert second.endswith("of 4 trained networks, 3 (latency) and 3 (memory):")
+    assert by_proxy.splitlines()[2] == searched.splitlines()[2]
+
+
+def test_plain_embeddings_are_not_compared_with_adaptive_ones(recipe: Any, tmp_path: Path) -> None:
+    rows = [row(1, 20.0, "search", 4e-3, 4e6), row(1, 20.0, "baseline", 8e-3, 8e6), row(2, 10.0, "random", 1e-3, 1e6, 0)]
+    assert "of 1 trained networks" in recipe.analyse(written(tmp_path, rows))
 
 
 def test_a_network_of_both_sources_counts_in_both(recipe: Any, tmp_path: Path) -> None:
     rows = [row(1, 10.0, source, 8e-3, 8e6) for source in ("random", "search", "baseline")]
-    assert "| 1 layers | 10.0 | 8.00 ms | 8.00 ms | 1.00 × |" in recipe.analyse(written(tmp_path, rows))[2]
+    assert "| 1 layer | 10.0 | 8.00 ms | 1.00 × | 1.00 × |" in recipe.analyse(written(tmp_path, rows))
 
 
 @pytest.mark.parametrize(
@@ -82,3 +101,9 @@ def test_what_is_missing_is_said(recipe: Any, tmp_path: Path, rows: list[dict[st
         recipe.analyse(table)
     with pytest.raises(SystemExit, match="equal_perplexity: .*" + words):
         recipe.main(["analyse", str(table)])
+
+
+def test_the_text_shows_what_was_trained(recipe: Any) -> None:
+    text = (RECIPES / "design/README.md").read_text(encoding="utf-8")
+    for part in recipe.analyse(RECIPES / "design/benchmark.parquet").split("\n\n"):
+        assert part in text

@@ -36,7 +36,10 @@ def test_the_table_is_whole(table: pd.DataFrame, load_recipe: Any) -> None:
     builder = Builder(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length)
     drawn = [job.architecture.key for job in benchmark.random_jobs("gpt2", 150, 15, 40) if job.source == "random"]
     random = set(table["architecture"][table["source"] == "random"].map(lambda said: Architecture.from_json(said).key))
-    assert set(drawn[:123]) <= random <= set(drawn)
+    assert random == set(drawn)
+    twice = table[table["source"] == "random"].groupby("architecture").size()
+    assert (twice == 2).sum() == 15 == len(table[(table["source"] == "random") & (table["seed"] == 1)])
+    assert (table["source"] == "homogeneous").sum() == 40
     assert not table.duplicated(["architecture", "seed", "source"]).any()
     for number, row in enumerate(table.to_dict("records")):
         found = Architecture.from_json(row["architecture"])
@@ -80,10 +83,17 @@ def test_the_figures_are_those_of_the_table(proxies: Any, table: pd.DataFrame) -
 def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     text = " ".join((DESIGN / "README.md").read_text(encoding="utf-8").split())
     random = table[(table["source"] == "random") & (table["seed"] == 0)]
-    assert f"So far {len(random)} of the 150 are trained" in text
-    assert f"Perplexities lie between {random['perplexity'].min():.1f} and {random['perplexity'].max():.1f}" in text
+    counts = table[table["seed"] == 0].groupby("source").size()
+    assert f"| `random` | {counts['random']} | drawn at random; {(table['seed'] == 1).sum()} of them twice" in text
+    assert f"| `homogeneous` | {counts['homogeneous']} |" in text
+    assert f"| `topology` | {counts['topology']} |" in text
+    assert f"| `search`, `baseline` | {counts['search']}, {counts['baseline']} |" in text
+    both = table[table["source"] == "random"].pivot(index="architecture", columns="seed", values="perplexity").dropna()
+    assert f"two trainings of one differ by {np.abs(np.log(both[1] / both[0])).mean():.1%}".replace("%", " %") in text
+    least, most = random["perplexity"].min(), random["perplexity"].max()
+    assert f"Perplexities of the random networks lie between {least:.1f} and {most:.1f}" in text
     agree = spearmanr(random["perplexity"], random["test_perplexity"]).statistic
-    assert f"validation and test rank the networks alike, Spearman {agree:.3f}" in text
+    assert f"validation and test rank the networks alike, Spearman {agree:.4f}" in text
     plain = random[random["architecture"].map(lambda said: not Architecture.from_json(said)["embedding"])]
     every, some = (spearmanr(rows["decoder_parameters"], -rows["perplexity"]).statistic for rows in (random, plain))
     assert f"reach {every:.2f}, and {some:.2f} among the {len(plain)} networks with a plain embedding" in text
@@ -114,10 +124,10 @@ def test_tables_of_a_run(proxies: Any, tmp_path: Path) -> None:
             writer = csv.DictWriter(file, columns)
             writer.writeheader()
             writer.writerows(rows)
-    proxies.keep(tmp_path, tmp_path)
+    proxies.keep(tmp_path, tmp_path, tmp_path)
     assert proxies.overall(tmp_path).splitlines()[2:] == [
-        "| snip | 0.250 | 0.100 … 0.400 | 0.200 | 2 of 8 | 3.1% | – | 12.3 ms |",
-        "| grasp | – | – … – | – | – | – | 2.00 G | – |",
-        "| partial_5% | 0.900 | 0.800 … 0.950 | 0.700 | – | – | 1.50 T | – |",
+        "| snip | 0.250 | 0.100 … 0.400 | 0.200 | 0.250 | 2 of 8 | 3.1% | – | 12.3 ms |",
+        "| grasp | – | – … – | – | – | – | – | 2.00 G | – |",
+        "| partial_5% | 0.900 | 0.800 … 0.950 | 0.700 | 0.900 | – | – | 1.50 T | – |",
     ]
     assert proxies.by_share("common_ratio", tmp_path).splitlines()[2] == "| snip | 0.10 | 0.20 | 0.30 | 0.50 | 0.70 | 1.00 |"
