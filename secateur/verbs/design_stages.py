@@ -277,8 +277,9 @@ class DesignStages(Staged):
         return [(base.title(n), base.name, n, base.with_layers(n)) for base in bases for n in BASELINE_LAYERS]
 
     def _to_measure(self) -> list[DesignMember]:
-        """At most `most_measured` of the front, for at most three quarters of them those that are to be compared with a
-        baseline: the cheapest, in each cost, that is at least as good. The others lie evenly between the least and the most."""
+        """At most `most_measured` of the front, at most three quarters of them those that are to be compared with a baseline:
+        the cheapest, in each cost, that is at least as good. Where there are too many they are thinned out evenly, and so are
+        the others."""
         front = list(self.run.searched)
         most = int(self.c.most_measured)
         if len(front) <= most:
@@ -286,17 +287,16 @@ class DesignStages(Staged):
         proxy, *costs = self.run.objectives
         counted = self.c.baselines and proxy.name in self.cost.yields
         levels = {self.cost.count(a)[proxy.name] for *_, a in self._layer_scaled()} if counted else set()
-        chosen: dict[str, DesignMember] = {}
-        for level in sorted(levels, reverse=True):
+        compared: dict[str, DesignMember] = {}
+        for level in sorted(levels):
             good = [m for m in front if m.values[proxy.name] >= level]
             for cost in costs if good else ():
                 best = min(good, key=lambda m: cost.sign * m.values[cost.name])
-                if len(chosen) < 3 * most // 4:
-                    chosen.setdefault(best.key, best)
-        left = sorted((m for m in front if m.key not in chosen), key=lambda m: m.values[proxy.name])
-        places = most - len(chosen)
-        spread = {round(i * (len(left) - 1) / max(places - 1, 1)) for i in range(places)}
-        return [*chosen.values(), *(left[place] for place in sorted(spread))]
+                compared.setdefault(best.key, best)
+        chosen = _evenly(list(compared.values()), 3 * most // 4)
+        keys = {m.key for m in chosen}
+        left = sorted((m for m in front if m.key not in keys), key=lambda m: m.values[proxy.name])
+        return [*chosen, *_evenly(left, most - len(chosen))]
 
     def _check_space(self) -> None:
         """Refuse a space in which nothing is to be chosen."""
@@ -340,6 +340,13 @@ class DesignStages(Staged):
         nearest = min(counts, key=lambda counted: sum(_excess(o, counted[o.name]) for o in bounds))
         there = ", ".join(f"{name} {nearest[name]:,.0f}" for name in dict.fromkeys(o.name for o in bounds))
         return f"nothing was found that keeps all bounds at once. The nearest of 2,000 random architectures has {there}."
+
+
+def _evenly(members: Sequence[DesignMember], count: int) -> list[DesignMember]:
+    """`count` of them from the first to the last, evenly spaced; all where there are no more."""
+    if len(members) <= count:
+        return list(members)
+    return [members[round(i * (len(members) - 1) / max(count - 1, 1))] for i in range(count)]
 
 
 def _excess(objective: Objective, value: float) -> float:

@@ -271,3 +271,5 @@ def test_what_is_measured_is_spread_over_the_whole_front(finished: Path) -> None
     chosen = stages.DesignStages(run, Progress(False))._to_measure()
     assert len(chosen) == len({m.key for m in chosen}) == half
     assert {members[0].key, members[-1].key} <= {m.key for m in chosen}
+    for count, kept in ((0, []), (1, [0]), (2, [0, -1]), (len(members) + 1, range(len(members)))):
+        assert stages._evenly(members, count) == [members[i] for i in kept]
