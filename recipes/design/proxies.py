@@ -84,6 +84,8 @@ def everything(folder: Path = HERE) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (1, 3):
+        raise SystemExit("usage: proxies.py [RUN-ON-RANDOM-NETWORKS RUN-ON-HOMOGENEOUS-ONES]")
     if len(sys.argv) > 1:
-        keep(*map(Path, sys.argv[1:3]))
+        keep(*map(Path, sys.argv[1:]))
     print(everything())

@@ -3,7 +3,7 @@
     python recipes/design/savings.py runs/gpt2 runs/transformer-xl > recipes/design/savings.csv
 
 A row per baseline: its latency and memory, those of the front's cheapest member with at least as many decoder parameters (found
-for each cost by itself), and how many times less the front needs.
+for each cost by itself), how many times less the front needs, and the architecture of the quickest.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
             row[cost] = round(own * scale, digits)
             row[f"{cost}_front"] = None if front is None else round(front * scale, digits)
             row[f"{cost}_times"] = None if front is None else round(own / front, 3)
+        enough = [m for m in run.front if m.values["decoder_parameters"] >= found["proxy"]]
+        row["quickest"] = str(min(enough, key=lambda m: m.values["latency"]).architecture) if enough else None
         rows.append(row)
     errors = prediction_errors(data)
     if errors:

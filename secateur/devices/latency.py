@@ -187,9 +187,9 @@ def measure_latency(
 ) -> Latency:
     """Time `run` until the 95 % confidence interval of the median lies within ± `tolerance` of it.
 
-    Stops at `max_repeats`, or once `max_seconds` (warm-up included) are over, and then says `steady=False`; the first
-    warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. `batch`, `length` and `runtime`
-    are only noted.
+    Stops at `max_repeats`, or before one more would end after `max_seconds` (warm-up included), and then says `steady=False`;
+    the first warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. `batch`, `length` and
+    `runtime` are only noted.
     Raises ConfigurationError for settings out of range.
     """
     faults = [
@@ -222,7 +222,7 @@ def measure_latency(
             if len(samples.wall) >= min_repeats and _settled(samples.primary(threads)[1], tolerance):
                 steady = True
                 break
-            if time.perf_counter() - start > max_seconds:
+            if time.perf_counter() - start + samples.wall[-1] > max_seconds:  # one more would be too many
                 break
         others = watch.others()
     clock, times = samples.primary(threads)

@@ -300,6 +300,17 @@ class Decoder(ProductSpace):
     def largest(self) -> Architecture:
         return self._corner(-1)
 
+    def smallest_of_each(self) -> list[Architecture]:
+        """For every width and embedding the network with the least of all else. One of them has the least peak memory."""
+        allowed, layers = self.allowed, self.allowed.layers[0]
+        return [
+            architecture(
+                self.backbone, width, [allowed.heads_of[width][0]] * layers, [allowed.inner_of[width][0]] * layers, *pair
+            )
+            for width in allowed.width
+            for pair in allowed.pairs_of[width]
+        ]
+
     def _corner(self, end: int) -> Architecture:
         """The least or most of everything; of embeddings, the one with the least or most in its tables."""
         allowed = self.allowed

@@ -27,7 +27,7 @@ from secateur.study import Study
 from secateur.verbs.design_proxies import proxy_estimators
 from secateur.verbs.design_run import MEASURED, DesignMember, DesignRun
 from secateur.verbs.progress import Progress
-from secateur.verbs.staged import Staged
+from secateur.verbs.staged import Staged, with_unit
 
 #: The layers of the baselines that the front is compared with.
 BASELINE_LAYERS = range(1, 17)
@@ -49,8 +49,9 @@ class DesignStages(Staged):
         # What is measured is the first segment of a text: nothing is remembered yet.
         self.cost = DecoderCost(**{**self.network, "memory": 0}, **self.sizes)
         self.build = Builder(**self.network, device=str(self.device))
-        #: Names of all that is optimised or bounded.
-        self.wanted = [o.name for o in (*run.objectives, *run.bounds)]
+        #: All that is optimised or bounded, and as the user wrote it.
+        self.asked = list(zip((*run.objectives, *run.bounds), (*self.c.objectives, *(self.c.bounds or [])), strict=True))
+        self.wanted = [o.name for o, _ in self.asked]
 
     def go(self) -> None:
         """Every stage that is not done yet."""
@@ -278,8 +279,8 @@ class DesignStages(Staged):
 
     def _to_measure(self) -> list[DesignMember]:
         """At most `most_measured` of the front, at most three quarters of them those that are to be compared with a baseline:
-        the cheapest, in each cost, that is at least as good. Where there are too many they are thinned out evenly, and so are
-        the others."""
+        the cheapest, in each cost, that is at least as good. Where there are too many of a cost they are thinned out evenly,
+        and so are the others."""
         front = list(self.run.searched)
         most = int(self.c.most_measured)
         if len(front) <= most:
@@ -287,16 +288,13 @@ class DesignStages(Staged):
         proxy, *costs = self.run.objectives
         counted = self.c.baselines and proxy.name in self.cost.yields
         levels = {self.cost.count(a)[proxy.name] for *_, a in self._layer_scaled()} if counted else set()
-        compared: dict[str, DesignMember] = {}
-        for level in sorted(levels):
-            good = [m for m in front if m.values[proxy.name] >= level]
-            for cost in costs if good else ():
-                best = min(good, key=lambda m: cost.sign * m.values[cost.name])
-                compared.setdefault(best.key, best)
-        chosen = _evenly(list(compared.values()), 3 * most // 4)
-        keys = {m.key for m in chosen}
-        left = sorted((m for m in front if m.key not in keys), key=lambda m: m.values[proxy.name])
-        return [*chosen, *_evenly(left, most - len(chosen))]
+        chosen: dict[str, DesignMember] = {}
+        for cost in costs:
+            good = ([m for m in front if m.values[proxy.name] >= level] for level in sorted(levels))
+            best = (min(some, key=lambda m: cost.sign * m.values[cost.name]) for some in good if some)
+            chosen |= {m.key: m for m in _evenly(list({m.key: m for m in best}.values()), 3 * most // 4 // len(costs))}
+        left = sorted((m for m in front if m.key not in chosen), key=lambda m: m.values[proxy.name])
+        return [*chosen.values(), *_evenly(left, most - len(chosen))]
 
     def _check_space(self) -> None:
         """Refuse a space in which nothing is to be chosen."""
@@ -304,15 +302,18 @@ class DesignStages(Staged):
             raise StudyError("the space has one architecture only: there is nothing to search. Widen a range.")
 
     def _check_bounds(self) -> None:
-        """Refuse, before anything is measured, bounds on counts that no architecture of the space can meet."""
+        """Refuse, before anything is measured, bounds on counts and memory that no architecture of the space can meet."""
         space = self.run.space
         least, most = self.cost.count(space.smallest()), self.cost.count(space.largest())
-        for o in (*self.run.objectives, *self.run.bounds):
+        if any(o.name == "memory" and o.upper is not None for o, _ in self.asked):
+            memory = PredictedMemory(self.build.meta, **self.sizes, identity=self._identity)
+            least["memory"] = min(found.values["memory"] for found in memory.evaluate(space.smallest_of_each()))
+        for o, text in self.asked:
             for extreme, bound, beyond, which in ((least, o.upper, 1, "smallest"), (most, o.lower, -1, "largest")):
                 if bound is None or o.name not in extreme or beyond * (extreme[o.name] - bound.value) <= 0:
                     continue
                 raise BoundError(
-                    f"nothing in this space meets `{o}`: its {which} network has {o.name} {extreme[o.name]:,.0f}. "
+                    f"nothing in this space meets `{text}`: its {which} network has {with_unit(o.name, extreme[o.name])}. "
                     "Loosen the bound, or widen the ranges."
                 )
 
@@ -324,18 +325,18 @@ class DesignStages(Staged):
 
     def _nothing_found(self) -> str:
         """Which bound nothing met, and how near the search came."""
-        for o in (*self.run.objectives, *self.run.bounds):
+        for o, text in self.asked:
             broken = [t.values[o.name] for t in self.run.trials if o.name in t.values and o.violated(t.values, {})]
             if broken:
                 near = min(broken) if _beyond(o, broken) else max(broken)
                 return (
-                    f"none of {self.c.trials} trials met `{o}`. The nearest had {o.name} {near:g}. "
+                    f"none of {self.c.trials} trials met `{text}`. The nearest had {with_unit(o.name, near)}. "
                     "Loosen the bound in a new run, allow more trials, or change the ranges."
                 )
         last = next((t.reason for t in reversed(self.run.trials) if t.reason), None)
         if last is not None:
             return f"none of {self.c.trials} trials could be evaluated: {last}."
-        bounds = [o for o in (*self.run.objectives, *self.run.bounds) if o.name in self.cost.yields]
+        bounds = [o for o, _ in self.asked if o.name in self.cost.yields]
         counts = [self.cost.count(a) for a in self.run.space.sample_many(2000, generator(self.c.seed, "nearest"))]
         nearest = min(counts, key=lambda counted: sum(_excess(o, counted[o.name]) for o in bounds))
         there = ", ".join(f"{name} {nearest[name]:,.0f}" for name in dict.fromkeys(o.name for o in bounds))
@@ -351,8 +352,9 @@ def _evenly(members: Sequence[DesignMember], count: int) -> list[DesignMember]:
 
 def _excess(objective: Objective, value: float) -> float:
     """By how much a value breaks the bounds, relative to them."""
-    over = 0.0 if objective.upper is None else max(0.0, value / objective.upper.value - 1)
-    return over + (0.0 if objective.lower is None else max(0.0, 1 - value / objective.lower.value))
+    over = 0.0 if objective.upper is None else max(0.0, value - objective.upper.value) / (abs(objective.upper.value) or 1.0)
+    below = 0.0 if objective.lower is None else max(0.0, objective.lower.value - value) / (abs(objective.lower.value) or 1.0)
+    return over + below
 
 
 def _beyond(objective: Objective, values: Sequence[float]) -> bool:

@@ -17,10 +17,13 @@ from secateur.verbs.train import UNFINISHED
 def resume(
     run: Annotated[Path, typer.Argument(help="The run's folder.")],
     *,
+    unsteady: Annotated[
+        bool, typer.Option("--unsteady", help="Go on even if this device cannot be measured steadily (a run of design).")
+    ] = False,
     progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
 ) -> RunFolder:
     """Go on with a run that was stopped, at the first thing that is not done."""
     if (Path(run) / UNFINISHED / "settings.json").is_file():
         raise StudyError(f"`{run}` holds an unfinished training, no run. Run the same `secateur train` command again to go on.")
-    opened: RunFolder = go_on(Path(run), Progress(progress))
+    opened: RunFolder = go_on(Path(run), Progress(progress), unsteady=unsteady)
     return opened

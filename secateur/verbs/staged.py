@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from secateur.report.data import kind
+from secateur.report.numbers import SPACE, show
 from secateur.study import Journal, RunLog
 from secateur.verbs.progress import Progress
 from secateur.verbs.run_folder import LOG, RunFolder
+
+
+def with_unit(quantity: str, value: float) -> str:
+    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567."""
+    shown = f"{value:,.0f}" if kind(quantity) == "count" else show(value, kind(quantity)).replace(SPACE, " ")
+    return f"{quantity} {shown}"
 
 
 class Staged:

@@ -23,6 +23,7 @@ from secateur.tasks import Examples
 from secateur.training.polish import polish
 from secateur.training.trainer import train_supernet
 from secateur.verbs.run import MEMBERS, ORDER
+from secateur.verbs.staged import with_unit
 from secateur.verbs.workbench import SCRATCH, WARMED, Workbench
 
 SCORED = 1024  # training examples that importance is computed on
@@ -109,14 +110,14 @@ class Stages(Workbench):
     def _nothing_found(self) -> str:
         """Which bounds nothing met, and how near the search came."""
         unpruned = self.run.unpruned
-        for objective in self.run.objectives:
+        for objective, text in zip(self.run.objectives, self.c.objectives, strict=True):
             broken = [t.values[objective.name] for t in self.run.trials if objective.violated(t.values, unpruned)]
             if broken:
                 near = min(broken) if objective.upper is not None else max(broken)
                 whole = unpruned.get(objective.name)
                 share = f" ({100 * near / whole:.3g}%)" if whole else ""
                 return (
-                    f"none of {self.c.trials} trials met `{objective}`. The nearest had {objective.name} {near:g}{share}. "
+                    f"none of {self.c.trials} trials met `{text}`. The nearest had {with_unit(objective.name, near)}{share}. "
                     "Loosen the bound in a new run, or allow more trials."
                 )
         return f"none of {self.c.trials} trials could be evaluated: {self.store.trials()[-1].reason}."

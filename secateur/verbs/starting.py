@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
+from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
 from secateur.verbs.progress import Progress
 from secateur.verbs.settings import Settings, verb_of
 
@@ -60,13 +60,21 @@ def start(configuration: Settings, folder: str | Path | None, progress: Progress
         raise
 
 
-def go_on(folder: Path, progress: Progress) -> Any:
-    """Go through the stages of a run that are not done yet."""
+def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
+    """Go through the stages of a run that are not done yet; `unsteady`: from now on also on a device that is not steady.
+
+    Raises ConfigurationError for `unsteady` where the run does not ask whether the device is.
+    """
     from secateur.study import RunLock
 
     run = open_run(folder)
     again = f"What was done is saved; go on with: secateur resume {folder}"
+    if unsteady and not hasattr(run.configuration, "unsteady"):
+        raise ConfigurationError(f"`{folder}` is a run of `secateur {run.configuration.verb}`, which has no --unsteady.")
     with RunLock(folder):
+        if unsteady:
+            run.configuration.unsteady = True
+            run.configuration.write(folder)
         progress.say(f"[bold]{folder}[/bold]: {run.about}")
         try:
             run.stages(progress).go()

@@ -131,3 +131,15 @@ def test_the_peak_is_the_growth_of_the_resident_memory(backbone: str) -> None:
     found = json.loads(done.stdout)
     assert found["computed"] > 100e6
     assert found["grown"] == pytest.approx(found["computed"], rel=0.05)
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_none_needs_less_than_the_smallest_of_each_width_and_embedding(backbone: str) -> None:
+    space = Decoder(backbone, **SIZES)
+    memory = PredictedMemory(Builder(vocabulary=90, positions=48, cutoffs=[20, 50]).meta, length=24)
+
+    def least(some: list[Architecture]) -> float:
+        return min(found.values["memory"] for found in memory.evaluate(some))
+
+    assert least(space.smallest_of_each()) <= least(space.sample_many(2000, generator(2, backbone)))
+    assert all(space.contains(found) for found in space.smallest_of_each())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from secateur.architecture import Architecture
 from secateur.errors import DataError
 from secateur.spaces.decoder import architecture
+from secateur.spaces.decoder_counts import decoder_parameters
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 #: (perplexity, cost): the third is beaten by the second.
@@ -32,6 +35,26 @@ def written(folder: Path, rows: list[dict[str, Any]]) -> Path:
     file = folder / "table.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows))
     return file
+
+
+def test_what_is_trained_of_a_front(recipe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty members of 1…30 layers, whose latency grows but for one quick and one slow member within the baseline's range."""
+    members = []
+    for layers in range(1, 31):
+        found = architecture("gpt2", 64, [2] * layers, [512] * layers, 128, 2)
+        latency = {3: 2.5, 9: 30.0}.get(layers, float(layers))
+        values = {"decoder_parameters": decoder_parameters(found), "latency": latency}
+        members.append(SimpleNamespace(architecture=found, key=found.key, values=values))
+    monkeypatch.setattr("secateur.verbs.starting.open_run", lambda run: SimpleNamespace(front=members))
+    rows = recipe.listed(Path("run"))
+    least, most = (decoder_parameters(architecture("gpt2", 128, [4] * n, [512] * n, 128, 2)) for n in (1, 8))
+    spaced = {1, 4, 7, 11, 14, 17, 20, 24, 27, 30}
+    quickest = {n for n, m in enumerate(members, 1) if n != 9 and least <= m.values["decoder_parameters"] <= most}
+    assert {3, 8} <= quickest
+    found = [Architecture.from_json(row["architecture"]) for row in rows]
+    sizes = [len(a["heads"]) for a in found]  # type: ignore[arg-type]
+    assert [row["source"] for row in rows] == ["search"] * (len(rows) - 8) + ["baseline"] * 8
+    assert sizes == [*sorted(spaced | quickest), *range(1, 9)]
 
 
 def test_the_cheapest_that_is_no_worse(recipe: Any) -> None:

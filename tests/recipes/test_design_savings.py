@@ -57,6 +57,7 @@ def test_rows_are_those_of_the_run(savings: Any, finished: Path) -> None:
         assert row["memory"] == round(baseline["values"]["memory"] * 1e-6, 1)
         # A layer of GPT-2 small has more decoder parameters than all of this space.
         assert row["latency_front"] is row["latency_times"] is row["memory_front"] is row["memory_times"] is None
+        assert row["quickest"] is None
 
 
 def test_a_baseline_that_the_front_reaches(savings: Any, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,7 @@ def test_a_baseline_that_the_front_reaches(savings: Any, finished: Path, monkeyp
             "memory": 9.0,
             "memory_front": 6.0,
             "memory_times": 1.5,
+            "quickest": str(min(open_run(finished).front, key=lambda m: m.values["latency"]).architecture),
         }
     ]
 

@@ -215,7 +215,12 @@ def test_all_faults_are_said_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "nearest"), [("parameters<=10", "smallest network has parameters"), ("decoder_parameters>=1G", "largest")]
+    ("bound", "nearest"),
+    [
+        ("parameters<=10", r"`parameters<=10`: its smallest network has parameters \d,\d{3}\."),
+        ("decoder_parameters>=1G", "largest"),
+        ("memory<=2kB", r"`memory<=2kB`: its smallest network has memory [\d.]+ kB\."),
+    ],
 )
 def test_a_bound_that_nothing_meets_names_the_nearest(tmp_path: Path, bound: str, nearest: str) -> None:
     with pytest.raises(BoundError, match=nearest):
@@ -224,8 +229,8 @@ def test_a_bound_that_nothing_meets_names_the_nearest(tmp_path: Path, bound: str
 
 
 def test_a_cost_that_nothing_meets_names_the_nearest(tmp_path: Path) -> None:
-    options = {**TINY, "trials": 10, "objectives": ["decoder_parameters", "memory<=100"]}
-    with pytest.raises(BoundError, match="none of 10 trials met `memory<=100`"):
+    options = {**TINY, "trials": 10, "objectives": ["decoder_parameters", "memory>=1GB"]}
+    with pytest.raises(BoundError, match=r"none of 10 trials met `memory>=1GB`\. The nearest had memory [\d.]+ kB\."):
         design(to=tmp_path / "run", **options)
 
 
@@ -250,17 +255,36 @@ def test_any_architecture_that_was_tried_can_be_picked(finished: Path) -> None:
         run.member("nothing")
 
 
-def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unsteady(*, allow: bool, **_: Any) -> Any:
-        if not allow:
-            raise MeasurementError("this device cannot be measured steadily")
-        return type("Steady", (), {"spread": 0.4, "__str__": lambda self: "40 % apart"})()
+def _unsteady(*, allow: bool, **_: Any) -> Any:
+    if not allow:
+        raise MeasurementError("this device cannot be measured steadily")
+    return type("Steady", (), {"spread": 0.4, "__str__": lambda self: "40 % apart"})()
 
-    monkeypatch.setattr(stages, "check_steady", unsteady)
+
+def _interrupted(self: stages.DesignStages) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "check_steady", _unsteady)
     with pytest.raises(MeasurementError):
         design(to=tmp_path / "run", **{**TINY, "unsteady": False})
     run = design(to=tmp_path / "again", **{**TINY, "trials": 5, "measure": "all"})
     assert any("40 % apart" in note for note in run.store.get_meta("notes"))
+
+
+def test_a_run_goes_on_on_request_where_the_device_became_unsteady(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "check_steady", lambda **_: type("Steady", (), {"spread": 0.0})())
+    with monkeypatch.context() as patch:
+        patch.setattr(stages.DesignStages, "search", _interrupted)
+        with pytest.raises(Stopped):
+            design(to=tmp_path / "run", **{**TINY, "trials": 3, "measure": "all", "unsteady": False})
+    monkeypatch.setattr(stages, "check_steady", _unsteady)
+    with pytest.raises(MeasurementError):
+        resume(tmp_path / "run", progress=False)
+    run = resume(tmp_path / "run", unsteady=True, progress=False)
+    assert any("40 % apart" in note for note in run.store.get_meta("notes"))
+    assert open_run(tmp_path / "run").configuration.unsteady is True
 
 
 def test_what_is_measured_is_spread_over_the_whole_front(finished: Path) -> None:

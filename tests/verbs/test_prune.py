@@ -136,6 +136,8 @@ def test_report_says_what_the_run_says(finished: Path) -> None:
 def test_a_finished_run_has_nothing_left_to_do(finished: Path) -> None:
     before = [(t.number, t.values) for t in Run(finished).trials]
     resume(finished, progress=False)
+    with pytest.raises(ConfigurationError, match="has no --unsteady"):
+        resume(finished, unsteady=True, progress=False)
     assert [(t.number, t.values) for t in Run(finished).trials] == before
 
 
@@ -225,7 +227,7 @@ def test_a_bound_that_the_search_cannot_meet_names_the_nearest(
     model_folder: Path, data_file: Path, tmp_path: Path, quick: Any
 ) -> None:
     settings = {**quick, "objectives": ["error", "latency<=1us"], "epochs": 1.0, "trials": 2, "order": False}
-    with pytest.raises(BoundError, match=r"none of 2 trials met `latency<=1e-06`. The nearest had latency .*%"):
+    with pytest.raises(BoundError, match=r"none of 2 trials met `latency<=1us`. The nearest had latency [\d.]+ .s \(.*%"):
         secateur.prune(str(model_folder), data=str(data_file), to=tmp_path / "run", **settings)
 
 
