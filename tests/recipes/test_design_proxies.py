@@ -94,9 +94,19 @@ def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     assert f"Perplexities of the random networks lie between {least:.1f} and {most:.1f}" in text
     agree = spearmanr(random["perplexity"], random["test_perplexity"]).statistic
     assert f"validation and test rank the networks alike, Spearman {agree:.4f}" in text
-    plain = random[random["architecture"].map(lambda said: not Architecture.from_json(said)["embedding"])]
-    every, some = (spearmanr(rows["decoder_parameters"], -rows["perplexity"]).statistic for rows in (random, plain))
-    assert f"reach {every:.2f}, and {some:.2f} among the {len(plain)} networks with a plain embedding" in text
+    found = random["architecture"].map(Architecture.from_json)
+    projected = found.map(lambda a: a["embedding"] not in (0, a["width"])).to_numpy()
+    every, without, with_one = (
+        spearmanr(rows["decoder_parameters"], -rows["perplexity"]).statistic
+        for rows in (random, random[~projected], random[projected])
+    )
+    assert f"decoder parameters reach {every:.2f}" in text
+    assert f"reach {without:.2f} ({(~projected).sum()} networks), with one {with_one:.2f} ({projected.sum()})" in text
+    # log perplexity: a parabola of the logarithm of decoder parameters, and a step where there is a projection.
+    size = np.log(random["decoder_parameters"].to_numpy())
+    terms = np.column_stack([np.ones(len(size)), size, size**2, projected])
+    step = np.linalg.lstsq(terms, np.log(random["perplexity"].to_numpy()), rcond=None)[0][-1]
+    assert f"a projection costs {np.exp(step) - 1:.0%} of perplexity".replace("%", " %") in text
 
 
 def test_the_text_shows_the_figures(proxies: Any) -> None:
