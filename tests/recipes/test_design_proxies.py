@@ -86,6 +86,8 @@ def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     counts = table[table["seed"] == 0].groupby("source").size()
     assert f"| `random` | {counts['random']} | drawn at random; {(table['seed'] == 1).sum()} of them twice" in text
     assert f"| `homogeneous` | {counts['homogeneous']} |" in text
+    changes = (DESIGN.parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"a table of {table['architecture'].nunique()} trained decoders" in changes
     assert f"| `topology` | {counts['topology']} |" in text
     assert f"| `search`, `baseline` | {counts['search']}, {counts['baseline']} |" in text
     both = table[table["source"] == "random"].pivot(index="architecture", columns="seed", values="perplexity").dropna()
