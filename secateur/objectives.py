@@ -147,6 +147,14 @@ class Objective:
             return f"{self.name} {value:g} < {self.lower.resolve(whole):g}"
         return None
 
+    def excess(self, value: float) -> float:
+        """By how much a value breaks the absolute bounds, as a share of the bound; 0 where it keeps them."""
+        total = 0.0
+        for bound, sign in ((self.upper, 1), (self.lower, -1)):
+            if bound is not None and not bound.relative:
+                total += max(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
+        return total
+
     def __str__(self) -> str:
         text = self.name
         if self.upper is not None:

@@ -118,3 +118,10 @@ def test_a_quantity_knows_its_better_direction() -> None:
     assert matrix(
         [{"decoder_parameters": 3.0, "latency": 2.0}], [Objective.parse("decoder_parameters"), Objective.parse("latency")]
     ).tolist() == [[-3.0, 2.0]]
+
+
+def test_excess_is_a_share_of_the_bound() -> None:
+    both = Objective.parse("parameters<=200>=100")
+    assert [both.excess(value) for value in (50, 100, 150, 200, 300)] == [0.5, 0, 0, 0, 0.5]
+    assert Objective.parse("macs>=0").excess(-2.0) == 2.0
+    assert Objective.parse("parameters<=50%").excess(1e9) == 0, "relative bounds need the unpruned network"

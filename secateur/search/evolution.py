@@ -125,13 +125,7 @@ class Evolution(Searcher):
 
     def _excess(self, result: Result) -> float:
         """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
-        total = 0.0
-        for objective in self._bounded:
-            value = result.values.get(objective.name)
-            for bound, sign in ((objective.upper, 1), (objective.lower, -1)):
-                if value is not None and bound is not None and not bound.relative:
-                    total += max(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
-        return total
+        return sum(o.excess(result.values[o.name]) for o in self._bounded if o.name in result.values)
 
     def _is_new(self, architecture: Architecture) -> bool:
         return super()._is_new(architecture) and (self._feasible is None or self._feasible(architecture))

@@ -302,23 +302,19 @@ class Decoder(ProductSpace):
 
     def smallest_of_each(self) -> list[Architecture]:
         """For every width and embedding the network with the least of all else. One of them has the least peak memory."""
-        allowed, layers = self.allowed, self.allowed.layers[0]
-        return [
-            architecture(
-                self.backbone, width, [allowed.heads_of[width][0]] * layers, [allowed.inner_of[width][0]] * layers, *pair
-            )
-            for width in allowed.width
-            for pair in allowed.pairs_of[width]
-        ]
+        return [self._with(width, pair, 0) for width in self.allowed.width for pair in self.allowed.pairs_of[width]]
 
     def _corner(self, end: int) -> Architecture:
         """The least or most of everything; of embeddings, the one with the least or most in its tables."""
-        allowed = self.allowed
-        width = allowed.width[end]
-        embedding, factor = sorted(allowed.pairs_of[width], key=lambda p: (p[0] or width, -p[1]))[end]
-        layers = allowed.layers[end]
-        heads, inner = allowed.heads_of[width][end], allowed.inner_of[width][end]
-        return architecture(self.backbone, width, [heads] * layers, [inner] * layers, embedding, factor)
+        width = self.allowed.width[end]
+        pair = sorted(self.allowed.pairs_of[width], key=lambda p: (p[0] or width, -p[1]))[end]
+        return self._with(width, pair, end)
+
+    def _with(self, width: int, pair: tuple[int, int], end: int) -> Architecture:
+        """The network of this width and embedding with the least or most layers, heads and inner width."""
+        layers = self.allowed.layers[end]
+        heads, inner = self.allowed.heads_of[width][end], self.allowed.inner_of[width][end]
+        return architecture(self.backbone, width, [heads] * layers, [inner] * layers, *pair)
 
     def size(self, free_widths: bool = False) -> int:
         """How many architectures there are; each is a network of its own.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from secateur.architecture import Architecture
@@ -226,8 +227,12 @@ class DesignStages(Staged):
             model.check(device=str(self.device), threads=self.c.threads, runtime=self.c.runtime, **self.sizes)
             found.append(PredictedLatency(model, identity=self._identity))
         if "memory" in self.wanted:
-            found.append(PredictedMemory(self.build.meta, **self.sizes, identity=self._identity))
+            found.append(self._predicted_memory)
         return found
+
+    @cached_property
+    def _predicted_memory(self) -> PredictedMemory:
+        return PredictedMemory(self.build.meta, **self.sizes, identity=self._identity)
 
     def _measuring(self, wanted: Iterable[str] | None = None) -> list[Estimator]:
         """What measures latency and memory for real, of those wanted."""
@@ -306,8 +311,8 @@ class DesignStages(Staged):
         space = self.run.space
         least, most = self.cost.count(space.smallest()), self.cost.count(space.largest())
         if any(o.name == "memory" and o.upper is not None for o, _ in self.asked):
-            memory = PredictedMemory(self.build.meta, **self.sizes, identity=self._identity)
-            least["memory"] = min(found.values["memory"] for found in memory.evaluate(space.smallest_of_each()))
+            smallest = self._predicted_memory.evaluate(space.smallest_of_each())
+            least["memory"] = min(found.values["memory"] for found in smallest)
         for o, text in self.asked:
             for extreme, bound, beyond, which in ((least, o.upper, 1, "smallest"), (most, o.lower, -1, "largest")):
                 if bound is None or o.name not in extreme or beyond * (extreme[o.name] - bound.value) <= 0:
@@ -338,8 +343,8 @@ class DesignStages(Staged):
             return f"none of {self.c.trials} trials could be evaluated: {last}."
         bounds = [o for o, _ in self.asked if o.name in self.cost.yields]
         counts = [self.cost.count(a) for a in self.run.space.sample_many(2000, generator(self.c.seed, "nearest"))]
-        nearest = min(counts, key=lambda counted: sum(_excess(o, counted[o.name]) for o in bounds))
-        there = ", ".join(f"{name} {nearest[name]:,.0f}" for name in dict.fromkeys(o.name for o in bounds))
+        nearest = min(counts, key=lambda counted: sum(o.excess(counted[o.name]) for o in bounds))
+        there = ", ".join(with_unit(name, nearest[name]) for name in dict.fromkeys(o.name for o in bounds))
         return f"nothing was found that keeps all bounds at once. The nearest of 2,000 random architectures has {there}."
 
 
@@ -348,13 +353,6 @@ def _evenly(members: Sequence[DesignMember], count: int) -> list[DesignMember]:
     if len(members) <= count:
         return list(members)
     return [members[round(i * (len(members) - 1) / max(count - 1, 1))] for i in range(count)]
-
-
-def _excess(objective: Objective, value: float) -> float:
-    """By how much a value breaks the bounds, relative to them."""
-    over = 0.0 if objective.upper is None else max(0.0, value - objective.upper.value) / (abs(objective.upper.value) or 1.0)
-    below = 0.0 if objective.lower is None else max(0.0, objective.lower.value - value) / (abs(objective.lower.value) or 1.0)
-    return over + below
 
 
 def _beyond(objective: Objective, values: Sequence[float]) -> bool:

@@ -12,9 +12,10 @@ from secateur.verbs.run_folder import LOG, RunFolder
 
 
 def with_unit(quantity: str, value: float) -> str:
-    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567."""
-    shown = f"{value:,.0f}" if kind(quantity) == "count" else show(value, kind(quantity)).replace(SPACE, " ")
-    return f"{quantity} {shown}"
+    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567, snip 0.0123."""
+    if kind(quantity) in ("seconds", "bytes"):
+        return f"{quantity} {show(value, kind(quantity)).replace(SPACE, ' ')}"
+    return f"{quantity} {value:,.0f}" if float(value).is_integer() else f"{quantity} {value:g}"
 
 
 class Staged:
