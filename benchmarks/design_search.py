@@ -18,13 +18,13 @@ from typing import Any
 from measuring import Report, arguments
 
 from secateur.architecture import Architecture
+from secateur.decoders import build
 from secateur.devices import dummy_inputs, peak_memory
-from secateur.models import build
 from secateur.rng import generator
+from secateur.runs.design.run import MEASURED, DesignRun
+from secateur.runs.opening import open_run
 from secateur.study import Journal
 from secateur.verbs.design import design
-from secateur.verbs.design_run import MEASURED, DesignRun
-from secateur.verbs.starting import open_run
 
 ALLOWED = 600.0
 SAMPLE = 16

@@ -30,6 +30,7 @@ from measuring import QUICK, Report, arguments, network, seconds, spread_of
 from transformers import AutoTokenizer
 
 from secateur.architecture import Architecture
+from secateur.checkpoints.pretrained import load_model
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.objectives import Objective
@@ -42,7 +43,6 @@ from secateur.tasks import TaskData, load_task
 from secateur.tasks.metrics import Scorer
 from secateur.testing.masks import masked
 from secateur.testing.toy_tokenizer import toy_tokenizer
-from secateur.verbs.loading import load_model
 
 T = TypeVar("T")
 PADDED = 128

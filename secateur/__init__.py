@@ -16,37 +16,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from secateur.export import load as load
+    from secateur.checkpoints import load as load
     from secateur.objectives import Objective as Objective
+    from secateur.runs.design.run import DesignRun as DesignRun
+    from secateur.runs.opening import open_run as open_run
+    from secateur.runs.prune.run import Run as Run
     from secateur.study import Front as Front
     from secateur.supernet import Supernet as Supernet
     from secateur.verbs.demo import demo as demo
     from secateur.verbs.design import design as design
-    from secateur.verbs.design_run import DesignRun as DesignRun
     from secateur.verbs.evaluate import evaluate as evaluate
     from secateur.verbs.measure import measure as measure
     from secateur.verbs.proxies import proxies as proxies
     from secateur.verbs.prune import prune as prune
     from secateur.verbs.resume import resume as resume
-    from secateur.verbs.run import Run as Run
-    from secateur.verbs.starting import open_run as open_run
     from secateur.verbs.train import train as train
 
 __version__ = "0.1.0"
 
 #: Loaded on first use: `import secateur` imports no torch.
 _LAZY = {
-    "DesignRun": "secateur.verbs.design_run",
+    "DesignRun": "secateur.runs.design.run",
     "Front": "secateur.study",
     "Objective": "secateur.objectives",
-    "Run": "secateur.verbs.run",
+    "Run": "secateur.runs.prune.run",
     "Supernet": "secateur.supernet",
     "demo": "secateur.verbs.demo",
     "design": "secateur.verbs.design",
     "evaluate": "secateur.verbs.evaluate",
-    "load": "secateur.export",
+    "load": "secateur.checkpoints",
     "measure": "secateur.verbs.measure",
-    "open_run": "secateur.verbs.starting",
+    "open_run": "secateur.runs.opening",
     "proxies": "secateur.verbs.proxies",
     "prune": "secateur.verbs.prune",
     "resume": "secateur.verbs.resume",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secateur.anatomy import ANATOMIES, carving
-from secateur.models.decoders import model_class
+from secateur.decoders.decoders import model_class
 from secateur.spaces.decoder_options import BACKBONES
 
 

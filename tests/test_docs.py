@@ -33,7 +33,7 @@ from unittest import mock
 import pytest
 
 from secateur.anatomy import ANATOMIES
-from secateur.verbs.presets import PRESETS
+from secateur.runs.prune.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -157,11 +157,11 @@ def write_table(path: Path) -> None:
 def hurry() -> Iterator[None]:
     """A latency is measured for a tenth of a second, steady or not, and what is designed is a toy."""
     import secateur.devices.latency as clocks
-    import secateur.verbs.design_stages as stages
+    import secateur.runs.design.stages as stages
     from secateur.devices import check_steady
     from secateur.estimators.latency import LatencyEstimator
+    from secateur.runs.design.presets import PRESETS as DESIGN_PRESETS
     from secateur.verbs.design import design
-    from secateur.verbs.design_presets import PRESETS as DESIGN_PRESETS
 
     with ExitStack() as stack:
         for function, values in (

@@ -17,9 +17,11 @@ PACKAGE = ROOT / "secateur"
 #: The layout, top to bottom. What shares a line may import each other.
 LAYOUT = [
     ["errors"],
+    ["settings"],
     ["rng"],
     ["architecture"],
     ["objectives"],
+    ["trial"],
     ["pareto"],
     ["spaces"],
     ["encodings"],
@@ -27,17 +29,19 @@ LAYOUT = [
     ["search"],
     ["anatomy"],
     ["supernet"],
-    ["models"],
+    ["decoders"],
     ["tasks"],
     ["training"],
+    ["checkpoints"],
     ["export", "auto"],
     ["devices"],
     ["estimators"],
-    ["baselines"],
+    ["methods"],
     ["tables"],
     ["study"],
     ["report"],
     ["catalogue"],
+    ["runs"],
     ["verbs"],
     ["cli", "__main__"],
     ["testing"],
@@ -73,7 +77,7 @@ def upward_faults(path: Path, part: str, found: Iterator[tuple[int, str, tuple[s
     for line, module, names in found:
         if module.startswith("."):
             # Saved folders carry copies of the networks' files, which then stand alone: these import their neighbours only.
-            if part == "models" and module.count(".") == 1 and (path.parent / f"{module[1:]}.py").is_file():
+            if part == "decoders" and module.count(".") == 1 and (path.parent / f"{module[1:]}.py").is_file():
                 continue
             faults.append(f"{path.name}:{line}: relative import of {module}")
         elif module == "secateur":

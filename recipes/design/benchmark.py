@@ -92,7 +92,7 @@ class Protocol:
         )
 
     def build(self, architecture: Architecture, seed: int) -> Any:
-        from secateur.models import build
+        from secateur.decoders import build
 
         return build(
             architecture,
@@ -329,10 +329,10 @@ def latency(arguments: argparse.Namespace) -> None:
 
     They are measured in turns; those of an earlier call are not measured again.
     """
+    from secateur.decoders import Builder
     from secateur.devices import dummy_inputs, peak_memory
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
-    from secateur.models import Builder
 
     protocol = _protocol(arguments.out)
     file = arguments.out / LATENCY

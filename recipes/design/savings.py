@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from secateur.report.design_tables import comparison_rows, prediction_errors
-from secateur.verbs.design_report import report_data
-from secateur.verbs.starting import open_run
+from secateur.runs.design.report import report_data
+from secateur.runs.opening import open_run
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:

@@ -97,10 +97,10 @@ def measure(
     """Latency (s, one thread, in turns) and peak memory (bytes, on the meta device) of one forward pass at full size."""
     import torch
 
+    from secateur.decoders import Builder
     from secateur.devices import describe_device, peak_memory
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
-    from secateur.models import Builder
 
     builder = Builder(vocabulary=vocabulary, positions=POSITIONS)
     chosen = [shape for budget in budgets for shape in shapes(budget, LARGE_TOLERANCE, most=most)]

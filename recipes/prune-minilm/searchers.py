@@ -31,9 +31,9 @@ def all_errors(folder: str) -> tuple[Any, Table]:
     """Key → (error, share of the body) of every architecture."""
     from secateur.estimators.cost import Cost
     from secateur.estimators.shared_weights import SharedWeightsError
+    from secateur.runs.prune.run import Run
     from secateur.spaces.pruning import Small
     from secateur.tasks import load_task
-    from secateur.verbs.run import Run
 
     run = Run(folder)
     c = run.configuration

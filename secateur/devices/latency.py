@@ -13,9 +13,9 @@ from statistics import median
 import torch
 from torch import nn
 
+from secateur.devices.contention import Load, LoadWatch
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.inputs import dummy_inputs
-from secateur.devices.load import Load, LoadWatch
 from secateur.devices.runtime import check_runtime, running
 from secateur.errors import ConfigurationError
 

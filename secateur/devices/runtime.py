@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from secateur.anatomy.inputs import no_cache
+from secateur.decoders.adaptive import Vectors
 from secateur.devices.device import resolve_device
 from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
 from secateur.export.onnx import export_onnx, need
 from secateur.export.quantise import quantise_int8
-from secateur.models.adaptive import Vectors
 
 #: Name → what it is, in words.
 RUNTIMES = {

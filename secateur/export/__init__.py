@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.export.loading import load
+from secateur.checkpoints import load
 from secateur.spaces.pruning.plan import Plan
 
 if TYPE_CHECKING:
@@ -97,4 +97,4 @@ def export(
     return Exported(Path(folder), saved, differences, files)
 
 
-__all__ = ["Exported", "export", "load"]
+__all__ = ["Exported", "export"]

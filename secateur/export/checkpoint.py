@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secateur.checkpoints.quiet import quiet
 from secateur.errors import ExportError
-from secateur.export.quiet import quiet
 from secateur.spaces.pruning.plan import Plan
 
 if TYPE_CHECKING:

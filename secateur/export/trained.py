@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from secateur.checkpoints.exported import load
 from secateur.errors import ExportError
 from secateur.export import Exported
-from secateur.export.loading import load
 
 
 def is_trained(folder: str | Path) -> bool:
     """Whether the folder holds a checkpoint of a network of this package, as `secateur train` writes them."""
-    from secateur.models.decoders import is_decoder
+    from secateur.decoders.decoders import is_decoder
 
     try:
         config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ def save_trained(model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: 
 
     `int8` includes `onnx`. Raises ExportError where a difference is too large.
     """
-    from secateur.export.quiet import quiet
+    from secateur.checkpoints.quiet import quiet
 
     with quiet():
         model.save_pretrained(folder)

@@ -193,7 +193,7 @@ class _Lazy:
 
     def __call__(self) -> Any:
         if self._network is None:
-            from secateur.models import build
+            from secateur.decoders import build
 
             setup = self._setup
             self._network = build(

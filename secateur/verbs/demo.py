@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from secateur.errors import MissingExtraError
+from secateur.runs.opening import next_folder
+from secateur.runs.prune.run import Run
 from secateur.verbs.prune import prune
-from secateur.verbs.run import Run
-from secateur.verbs.starting import next_folder
 
 
 def demo(

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from secateur.verbs.design_configuration import resolve
-from secateur.verbs.design_run import DesignRun
-from secateur.verbs.progress import Progress
-from secateur.verbs.starting import start
+from secateur.runs.design.run import DesignRun
+from secateur.runs.design.settings import resolve
+from secateur.runs.opening import start
+from secateur.runs.progress import Progress
 
 _SPACE, _NETWORK, _SEARCH, _MEASURE = "The space", "The networks", "The search", "Measuring"
 

@@ -136,7 +136,7 @@ def evaluate(
     where = resolve_device(device)
     network, tokenizer = _load(model)
 
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     network = network.to(where).eval()
     harness.check_causal(network, model)
@@ -191,8 +191,8 @@ def _check(names: list[str], shots: int, limit: int | None, batch_size: int, inc
 def _load(model: str) -> tuple[Any, Any]:
     """The network, all of its weights as saved, and its tokenizer. Runs no code that comes with a checkpoint."""
     import secateur.auto  # noqa: F401 - the tokenizer's loader asks transformers for the configuration of our classes
-    from secateur.export import load
-    from secateur.verbs.loading import load_tokenizer
+    from secateur.checkpoints import load
+    from secateur.checkpoints.pretrained import load_tokenizer
 
     folder = Path(model).expanduser()
     if folder.exists():
@@ -201,7 +201,7 @@ def _load(model: str) -> tuple[Any, Any]:
         raise ModelError(f"`{model}` does not exist. Give the folder of a checkpoint, or a name on the hub.")
     import transformers
 
-    from secateur.export.quiet import quiet
+    from secateur.checkpoints.quiet import quiet
 
     tokenizer = load_tokenizer(model)
     try:

@@ -10,9 +10,9 @@ import typer
 from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
 from secateur.export.trained import export_trained, is_trained
-from secateur.verbs.run import Run
-from secateur.verbs.run_folder import parse_under
-from secateur.verbs.starting import open_run
+from secateur.runs.folder import parse_under
+from secateur.runs.opening import open_run
+from secateur.runs.prune.run import Run
 from secateur.verbs.train import UNFINISHED
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from secateur.verbs.run_folder import parse_under
-from secateur.verbs.starting import open_run
+from secateur.runs.folder import parse_under
+from secateur.runs.opening import open_run
 
 
 def front(

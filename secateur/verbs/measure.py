@@ -132,7 +132,7 @@ def load_any(path: str) -> nn.Module:
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(f"`{folder / 'config.json'}` is damaged: {_first_line(error)}") from error
     if family.startswith("secateur_"):
-        from secateur.export import load
+        from secateur.checkpoints import load
 
         pruned: nn.Module = load(folder)
         return pruned
@@ -144,7 +144,7 @@ def _load_stock(name: str, source: str) -> nn.Module:
     import transformers
     from safetensors import SafetensorError
 
-    from secateur.export.quiet import quiet
+    from secateur.checkpoints.quiet import quiet
 
     try:
         with quiet():

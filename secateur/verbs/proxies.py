@@ -15,9 +15,9 @@ from secateur.errors import ConfigurationError, DataError
 from secateur.report.numbers import MISSING, show
 from secateur.report.proxies_page import proxies_html
 from secateur.rng import generator
+from secateur.runs.progress import Progress
 from secateur.tables import Ceiling, FrontAccuracy, Ranking, Trained, TrainedTable, front_accuracy, rank, read_trained
 from secateur.tables.scoring import CUTS, Score, ScoreFile, Setup, proxy_names, score_table
-from secateur.verbs.progress import Progress
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
 #: What a proxy's front is compared over, where the table has it.

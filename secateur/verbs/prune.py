@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from secateur.verbs.configuration import resolve
-from secateur.verbs.progress import Progress
-from secateur.verbs.run import Run
-from secateur.verbs.starting import start
+from secateur.runs.opening import start
+from secateur.runs.progress import Progress
+from secateur.runs.prune.run import Run
+from secateur.runs.prune.settings import resolve
 
 _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "The data",

@@ -10,10 +10,10 @@ import typer
 from secateur import __version__
 from secateur.objectives import QUANTITIES
 from secateur.report import ReportData, write_report
+from secateur.runs.folder import REPORT
+from secateur.runs.opening import open_run
+from secateur.runs.prune.run import ORDER, SUPERNET, Run, RunMember, now, scores_on_test
 from secateur.study import Journal, Trial
-from secateur.verbs.run import ORDER, SUPERNET, Run, RunMember, now, scores_on_test
-from secateur.verbs.run_folder import REPORT
-from secateur.verbs.starting import open_run
 
 
 def report(
@@ -26,7 +26,7 @@ def report(
     if isinstance(opened, Run):
         path = write(opened)
     else:
-        from secateur.verbs.design_report import write as write_design
+        from secateur.runs.design.report import write as write_design
 
         path = write_design(opened)
     if open_:

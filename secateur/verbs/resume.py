@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from secateur.errors import StudyError
-from secateur.verbs.progress import Progress
-from secateur.verbs.run_folder import RunFolder
-from secateur.verbs.starting import go_on
+from secateur.runs.folder import RunFolder
+from secateur.runs.opening import go_on
+from secateur.runs.progress import Progress
 from secateur.verbs.train import UNFINISHED
 
 

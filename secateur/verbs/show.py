@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.report.data import kind
 from secateur.report.numbers import show
-from secateur.verbs.run import Run, RunMember, scores_on_test
-from secateur.verbs.run_folder import REPORT, RunFolder
+from secateur.runs.folder import REPORT, RunFolder
+from secateur.runs.prune.run import Run, RunMember, scores_on_test
 
 if TYPE_CHECKING:
     from secateur.export import Exported
-    from secateur.verbs.design_run import DesignMember
+    from secateur.runs.design.run import DesignMember
 
 
 def _console() -> Any:

@@ -13,8 +13,8 @@ import typer
 
 from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
+from secateur.runs.progress import Progress
 from secateur.training.settings import TrainingSettings
-from secateur.verbs.progress import Progress
 
 if TYPE_CHECKING:
     from secateur.tasks.text import Text
@@ -85,8 +85,8 @@ def train(
     """
     if (pick is None) == (not under):
         raise ConfigurationError("say which architecture to train: either --under latency=200ms or --pick …")
-    from secateur.verbs.run_folder import parse_under
-    from secateur.verbs.starting import open_run
+    from secateur.runs.folder import parse_under
+    from secateur.runs.opening import open_run
 
     opened = open_run(run)
     if opened.configuration.verb != "design":
@@ -172,10 +172,10 @@ def train_architecture(
         from secateur.export.onnx import need
 
         need("onnx", "onnxscript", "onnxruntime")
+    from secateur.checkpoints.quiet import quiet
+    from secateur.decoders import build
     from secateur.devices import resolve_device
-    from secateur.export.quiet import quiet
     from secateur.export.trained import save_trained
-    from secateur.models import build
     from secateur.tasks.text import encode, load_text
     from secateur.training.text_trainer import evaluate_text, train_text
 

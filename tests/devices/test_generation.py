@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
+from secateur.decoders import Builder
 from secateur.devices import measure_generation
 from secateur.devices.generation import _Writer
 from secateur.errors import ConfigurationError, MeasurementError
-from secateur.models import Builder
 from secateur.spaces.decoder import architecture
 
 

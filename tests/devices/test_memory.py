@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from secateur.decoders import Builder
 from secateur.devices import LiveStorages, peak_memory
 from secateur.devices.memory import weight_bytes
-from secateur.models import Builder
 from secateur.spaces.decoder import architecture
 
 FLOAT = 4

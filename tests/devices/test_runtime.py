@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
+from secateur.decoders import Builder
 from secateur.devices import RUNTIMES, check_runtime, dummy_inputs, measure_latency, runtime_version
 from secateur.devices.latency import measure_model
 from secateur.devices.runtime import int8_copy, running
 from secateur.errors import ConfigurationError, MeasurementError, MissingExtraError, UnknownNameError
-from secateur.models import Builder
 from secateur.spaces.decoder import architecture
 
 

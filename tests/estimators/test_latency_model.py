@@ -10,11 +10,11 @@ import pytest
 from torch import nn
 
 from secateur.architecture import Architecture
+from secateur.decoders import Builder
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators import latency_model
 from secateur.estimators.latency_fit import LAYER, feature_names, features, held_back, pair_of, sizes_of, solve, spread_sample
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
-from secateur.models import Builder
 from secateur.rng import generator
 from secateur.spaces.decoder import Decoder, architecture
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from secateur.architecture import Architecture
+from secateur.decoders import Builder
 from secateur.devices import dummy_inputs, peak_memory
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
-from secateur.models import Builder
 from secateur.rng import generator
 from secateur.spaces.decoder import Decoder, architecture
 from secateur.spaces.decoder_counts import parameters
@@ -94,7 +94,7 @@ import json, re, sys
 import torch
 from secateur.anatomy.inputs import no_cache
 from secateur.devices import dummy_inputs, peak_memory
-from secateur.models import Builder, build
+from secateur.decoders import Builder, build
 from secateur.spaces.decoder import architecture
 
 def status(name):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from secateur.checkpoints.exported import load
 from secateur.errors import ExportError
 from secateur.export.checkpoint import new_folder, save_checkpoint
-from secateur.export.loading import load
 from secateur.export.verify import padded_batch, verify
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan
 

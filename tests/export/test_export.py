@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
+from secateur.checkpoints import load
 from secateur.errors import ExportError, MissingExtraError
-from secateur.export import export, load
+from secateur.export import export
 from secateur.testing.toy_tokenizer import toy_tokenizer
 
 

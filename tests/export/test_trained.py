@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from secateur.decoders import build
 from secateur.errors import ConfigurationError, ExportError, ModelError, StudyError
 from secateur.export import trained
 from secateur.export.trained import export_trained, is_trained, save_trained
-from secateur.models import build
 from secateur.spaces.decoder import architecture
 from secateur.testing.toy_tokenizer import toy_tokenizer
 from secateur.verbs.export import export

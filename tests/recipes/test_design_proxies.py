@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from secateur.architecture import Architecture
-from secateur.models import Builder
+from secateur.decoders import Builder
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
 

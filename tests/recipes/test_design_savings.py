@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import secateur.verbs.design_stages as stages
+import secateur.runs.design.stages as stages
+from secateur.runs.opening import open_run
 from secateur.verbs.design import design
-from secateur.verbs.starting import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from secateur.architecture import digest
-from secateur.baselines.layer_scaling import BASES, base_of
 from secateur.pareto import non_dominated
 from secateur.report import DesignReportData, ReportData
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
+from secateur.spaces.layer_scaling import BASES, base_of
 
 
 def _trial(number, key, error, parameters, status="complete", asked=True, reason=None):

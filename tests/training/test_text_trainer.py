@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from secateur.decoders import build, transformer_xl
 from secateur.errors import ConfigurationError, DataError, EvaluationFailure, Stopped, StudyError
-from secateur.models import build, transformer_xl
 from secateur.rng import generator
 from secateur.spaces.decoder import architecture
 from secateur.training import text_trainer

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-import secateur.verbs.design_stages as stages
+import secateur.runs.design.stages as stages
 from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.runs.design.run import MEASURED, DesignRun
+from secateur.runs.opening import open_run
+from secateur.runs.progress import Progress
+from secateur.runs.stages import with_unit
 from secateur.spaces import decoder_counts
 from secateur.study.assessment import Assessor
 from secateur.verbs.design import design
-from secateur.verbs.design_run import MEASURED, DesignRun
 from secateur.verbs.export import export
 from secateur.verbs.front import front
-from secateur.verbs.progress import Progress
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
-from secateur.verbs.staged import with_unit
-from secateur.verbs.starting import open_run
 
 TINY: dict[str, Any] = {
     "layers": "1..3",

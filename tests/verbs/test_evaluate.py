@@ -88,7 +88,7 @@ def save(model: Any, to: Path, tokenizer: Any) -> None:
 
 def designed(backbone: str, vocabulary: int, embedding: int = 0, factor: int = 1) -> Any:
     """A network of our own with two layers of different sizes."""
-    from secateur.models import model_class
+    from secateur.decoders import model_class
     from secateur.testing.models import randomise
 
     made = model_class(backbone)
@@ -127,7 +127,7 @@ def accuracies(model: Any, tokenizer: Any, shot: dict[str, Any] | None = None) -
 def loaded(folder: Path) -> tuple[Any, Any]:
     from transformers import AutoTokenizer
 
-    from secateur.export import load
+    from secateur.checkpoints import load
 
     return load(folder), AutoTokenizer.from_pretrained(folder)
 
@@ -154,7 +154,7 @@ def test_without_shots_the_scores_are_those_worked_out_by_hand(folder: Path, tmp
 
 def test_with_one_shot_an_example_of_the_fewshot_split_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lm_eval")
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     asked: list[Any] = []
     original = harness.Adapter.loglikelihood
@@ -198,7 +198,7 @@ def test_a_pruned_export_is_evaluated(folder: Path, tmp_path: Path) -> None:
     assert json.loads((to / "config.json").read_text())["model_type"] == "secateur_gpt2"
     (to / "modeling_secateur.py").write_text("raise SystemExit('a checkpoint's own code was run')")
     found = evaluate(str(to), task=[str(folder / "tasks" / "colours.yaml")], device="cpu")
-    from secateur.export import load
+    from secateur.checkpoints import load
 
     assert found.accuracy == pytest.approx(accuracies(load(to), tokenizer)[0])
 
@@ -240,7 +240,7 @@ def test_texts_are_generated_in_batches_as_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: str
 ) -> None:
     pytest.importorskip("lm_eval")
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     _, tokenizer = loaded(folder / "gpt2")
     model = designed(backbone, len(tokenizer))
@@ -279,7 +279,7 @@ def test_a_model_without_generate_gets_one_line_for_such_a_task(folder: Path, mo
 
 def test_tasks_that_run_code_or_show_pictures_are_refused(folder: Path) -> None:
     pytest.importorskip("lm_eval")
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     model, _ = loaded(folder / "gpt2")
     tasks = harness.load_tasks(["unsafe"], include=folder / "tasks")
@@ -311,7 +311,7 @@ def test_data_that_cannot_be_had_is_one_line(folder: Path, monkeypatch: pytest.M
 
 def test_the_preset_names_tasks_that_the_harness_has_all_of_multiple_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lm_eval")
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     names = TASK_PRESETS["lts14"]
     assert len(set(names)) == len(LTS14) == 14
@@ -326,7 +326,7 @@ def test_the_preset_names_tasks_that_the_harness_has_all_of_multiple_choice(monk
 
 def test_an_unknown_task_is_said_with_the_nearest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lm_eval")
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     # the harness's whole index, which is read for an unknown name, takes 20 s; a part of it does here
     whole = harness.lm_eval.tasks.TaskManager
@@ -379,7 +379,7 @@ def test_a_model_that_sees_the_answer_is_said() -> None:
     pytest.importorskip("lm_eval")
     from transformers import BertConfig, BertForMaskedLM
 
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     sizes: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     with pytest.raises(ModelError, match="sees the tokens that it would have to predict"):
@@ -390,7 +390,7 @@ def test_a_model_that_takes_no_bare_tokens_is_said() -> None:
     pytest.importorskip("lm_eval")
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from secateur.export import harness
+    from secateur.tasks import harness
 
     sizes: dict[str, Any] = {"d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 32, "num_layers": 1, "vocab_size": 50}
     with pytest.raises(ModelError, match="`T5ForConditionalGeneration`, which gives no scores"):

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from secateur.errors import StudyError
+from secateur.runs.prune.run import Run
 from secateur.study import RunLock
 from secateur.verbs.resume import resume
-from secateur.verbs.run import Run
 
 COMMAND = "from secateur.cli import main; main()"
 

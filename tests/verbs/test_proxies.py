@@ -79,8 +79,8 @@ def test_every_proxy_on_tiny_networks(table, tmp_path):
         for name, value in closed.items():
             assert float(scores[network.key, name]["score"]) == value
         # The same as counted on the network itself.
+        from secateur.decoders import build
         from secateur.estimators.proxies import score
-        from secateur.models import build
 
         built = build(network, vocabulary=VOCABULARY)
         assert score("decoder_parameters", built) == closed["decoder_parameters"]

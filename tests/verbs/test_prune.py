@@ -15,14 +15,14 @@ import yaml
 import secateur
 from secateur.errors import BoundError, ConfigurationError, StudyError, UnknownNameError
 from secateur.estimators.shared_weights import score
+from secateur.runs.prune.presets import PRESETS
+from secateur.runs.prune.run import Run
 from secateur.study import Journal
 from secateur.tasks import load_task
 from secateur.verbs.export import export
 from secateur.verbs.front import front
-from secateur.verbs.presets import PRESETS
 from secateur.verbs.report import report, report_data
 from secateur.verbs.resume import resume
-from secateur.verbs.run import Run
 
 
 def test_a_run_is_a_folder(finished: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_bound_that_the_search_cannot_meet_names_the_nearest(
 def test_a_full_disk_says_how_to_go_on(
     model_folder: Path, data_file: Path, tmp_path: Path, quick: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from secateur.verbs.stages import Stages
+    from secateur.runs.prune.stages import Stages
 
     def full(self: Stages, folder: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -301,7 +301,7 @@ def test_killed_between_two_stages(
     model_folder: Path, data_file: Path, tmp_path: Path, quick: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Everything a stage did is there, but the journal does not say so yet."""
-    from secateur.verbs.stages import Stages
+    from secateur.runs.prune.stages import Stages
 
     real = Stages.train
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 
+from secateur.checkpoints import load
 from secateur.errors import ConfigurationError, DataError, Stopped, StudyError
-from secateur.export import load
 from secateur.spaces.decoder import architecture
 from secateur.tasks.text import load_text, token_ids
 from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from secateur.models import build
+from secateur.decoders import build
 from secateur.spaces.decoder import architecture
 
 KINDS = ["gpt2", "transformer_xl", "gpt2-adaptive", "transformer_xl-adaptive"]

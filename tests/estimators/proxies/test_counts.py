@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from secateur.decoders import Builder, architecture_of
 from secateur.estimators.proxies import body_parameters, score
-from secateur.models import Builder, architecture_of
 from secateur.spaces import decoder_counts
 
 

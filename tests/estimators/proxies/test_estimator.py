@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from secateur.decoders import architecture_of, build
 from secateur.errors import UnknownNameError
 from secateur.estimators.proxies import ProxyEstimator, score
-from secateur.models import architecture_of, build
 
 
 def builder(architecture):

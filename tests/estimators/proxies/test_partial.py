@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from secateur.decoders import build
 from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
 from secateur.estimators.proxies import partial_training
-from secateur.models import build
 from secateur.rng import generator
 from secateur.spaces.decoder import architecture
 from secateur.training import text_trainer

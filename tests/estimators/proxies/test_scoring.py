@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from secateur.decoders import Builder, architecture_of
 from secateur.errors import ConfigurationError, EvaluationFailure, UnknownNameError
 from secateur.estimators.proxies import PROXIES, Cost, Proxy, cost, score
-from secateur.models import Builder, architecture_of
 
 WITH_WEIGHTS = [name for name, proxy in PROXIES.items() if proxy.weights]
 

@@ -1,1 +1,0 @@
-"""Networks to compare a front with, as architectures."""

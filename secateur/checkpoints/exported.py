@@ -1,0 +1,67 @@
+"""Load an exported folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from secateur.checkpoints.quiet import quiet
+from secateur.errors import ModelError
+
+
+def load(folder: str | Path) -> Any:
+    """The model in an exported folder, in eval mode on the CPU; its class is the one the folder's configuration names.
+
+    Runs no code from the folder: a pruned model's class is made here, a designed one's is in this package. Raises ModelError
+    when the folder is missing or damaged.
+    """
+    folder = Path(folder)
+    model_class = _class_of(folder)
+    try:
+        with quiet():
+            model, info = model_class.from_pretrained(
+                folder, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+            )
+    except Exception as error:  # transformers, safetensors and the configuration's checks each raise their own kinds
+        raise ModelError(f"`{folder}` could not be loaded, it may be damaged: {_one_line(error)}") from error
+    # transformers would give a missing weight random values and only warn.
+    wrong = sorted({*info["missing_keys"], *(key if isinstance(key, str) else key[0] for key in info["mismatched_keys"])})
+    if wrong:
+        raise ModelError(f"`{folder}` is damaged: {len(wrong)} of its weights are missing or of another size (`{wrong[0]}`).")
+    return model.eval()
+
+
+def _class_of(folder: Path) -> Any:
+    if not folder.is_dir():
+        raise ModelError(f"`{folder}` is not a folder. `load` takes a folder that an export wrote.")
+    file = folder / "config.json"
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        name = config["architectures"][0]
+        family = config["model_type"]
+    except FileNotFoundError:
+        raise ModelError(f"`{folder}` has no config.json. `load` takes a folder that an export wrote.") from None
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise ModelError(f"`{file}` is damaged: {_one_line(error)}") from None
+    import transformers
+
+    from secateur.anatomy import carving
+    from secateur.decoders.decoders import is_decoder, model_class
+    from secateur.spaces.decoder_options import BACKBONES
+
+    found = None
+    if is_decoder(str(family)):
+        classes = [model_class(backbone) for backbone in BACKBONES]
+        found = next((known for known in classes if known.config_class.model_type == family and known.__name__ == name), None)
+    elif isinstance(name, str):
+        source = carving if str(family).startswith("secateur_") else transformers
+        found = getattr(source, name, None)
+    if not hasattr(found, "from_pretrained"):
+        raise ModelError(f"`{file}` names the unknown class `{name}`.")
+    return found
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else text[:297] + "…"

@@ -1,0 +1,8 @@
+"""Networks built from an Architecture."""
+
+from __future__ import annotations
+
+from secateur.decoders.building import Builder
+from secateur.decoders.decoders import architecture_of, build, config_of, is_decoder, model_class
+
+__all__ = ["Builder", "architecture_of", "build", "config_of", "is_decoder", "model_class"]
