@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
@@ -79,11 +78,6 @@ def shared(source: type[Settings], name: str, default: Any = dataclasses.MISSING
     return dataclasses.field(default=given, metadata={"option": dataclasses.replace(field.metadata["option"], **changes)})
 
 
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The base of all settings."""
@@ -96,7 +90,8 @@ class Settings:
     @classmethod
     def hints(cls) -> dict[str, Any]:
         """Name → type of each field."""
-        return {f.name: _hints(cls)[f.name] for f in dataclasses.fields(cls)}
+        found = get_type_hints(cls)
+        return {f.name: found[f.name] for f in dataclasses.fields(cls)}
 
     def faults(self, prefix: str = "") -> list[str]:
         """All that is wrong with these settings by themselves, a sentence each; `prefix` goes before the names in them."""
