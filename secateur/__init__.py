@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from secateur.checkpoints import load as load
     from secateur.objectives import Objective as Objective
     from secateur.runs.design.run import DesignRun as DesignRun
-    from secateur.runs.opening import open_run as open_run
-    from secateur.runs.prune.run import Run as Run
+    from secateur.runs.folder import open_run as open_run
+    from secateur.runs.prune.run import PruneRun as PruneRun
     from secateur.study import Front as Front
     from secateur.supernet import Supernet as Supernet
     from secateur.verbs.demo import demo as demo
@@ -39,18 +39,14 @@ _LAZY = {
     "DesignRun": "secateur.runs.design.run",
     "Front": "secateur.study",
     "Objective": "secateur.objectives",
-    "Run": "secateur.runs.prune.run",
+    "PruneRun": "secateur.runs.prune.run",
     "Supernet": "secateur.supernet",
-    "demo": "secateur.verbs.demo",
-    "design": "secateur.verbs.design",
-    "evaluate": "secateur.verbs.evaluate",
     "load": "secateur.checkpoints",
-    "measure": "secateur.verbs.measure",
-    "open_run": "secateur.runs.opening",
-    "proxies": "secateur.verbs.proxies",
-    "prune": "secateur.verbs.prune",
-    "resume": "secateur.verbs.resume",
-    "train": "secateur.verbs.train",
+    "open_run": "secateur.runs.folder",
+    **{
+        verb: f"secateur.verbs.{verb}"
+        for verb in ("demo", "design", "evaluate", "measure", "proxies", "prune", "resume", "train")
+    },
 }
 
 __all__ = ["__version__", *_LAZY]

@@ -1,46 +1,88 @@
-"""The only table of names: what can be asked for on the command line or in a configuration, and the class behind each name.
+"""The only table of names: what can be asked for on the command line or in a configuration, and what is behind each name.
 
-Classes are imported when they are looked up: the names alone cost nothing.
+What stands behind a name is imported when it is looked up: the names alone cost nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from secateur.errors import UnknownNameError
 
-SPACES = {
-    "small": "secateur.spaces.pruning:Small",
-    "medium": "secateur.spaces.pruning:Medium",
-    "layer": "secateur.spaces.pruning:Layer",
-    "sublayer": "secateur.spaces.pruning:Sublayer",
-    "large": "secateur.spaces.pruning:Large",
-    "decoder": "secateur.spaces.decoder:Decoder",
-}
-SEARCHERS = {
-    "random": "secateur.search:Random",
-    "local": "secateur.search:LocalSearch",
-    "mo-rea": "secateur.search:MoRea",
-    "nsga2": "secateur.search:Nsga2",
-    "ehvi": "secateur.search:Ehvi",
-    "evolution": "secateur.search:Evolution",
-}
-STRATEGIES = {
-    "standard": "secateur.training.strategies:Standard",
-    "random": "secateur.training.strategies:Random",
-    "random-linear": "secateur.training.strategies:RandomLinear",
-    "sandwich": "secateur.training.strategies:Sandwich",
-    "kd": "secateur.training.strategies:InPlaceDistillation",
-    "full": "secateur.training.strategies:Full",
-}
-KINDS = {"space": SPACES, "searcher": SEARCHERS, "strategy": STRATEGIES}
+
+class Entry(NamedTuple):
+    """`where` it is ("module:name"), what it is `about`, and the jobs it `serves`: none named means all."""
+
+    where: str
+    about: str
+    serves: tuple[str, ...] = ()
 
 
-def find(kind: str, name: str) -> Any:
-    """The class called `name` among the spaces, searchers or strategies. Raises UnknownNameError with the nearest name."""
-    table = KINDS[kind]
-    if name not in table:
-        raise UnknownNameError(kind, name, table)
-    module, _, attribute = table[name].partition(":")
+CATALOGUE: dict[str, dict[str, Entry]] = {
+    "space": {
+        "small": Entry("secateur.spaces.pruning:Small", "one number of heads, units and layers for all", ("prune",)),
+        "medium": Entry("secateur.spaces.pruning:Medium", "heads and units of each layer", ("prune",)),
+        "layer": Entry("secateur.spaces.pruning:Layer", "whole layers, kept or not", ("prune",)),
+        "sublayer": Entry("secateur.spaces.pruning:Sublayer", "attention and feed-forward of each layer", ("prune",)),
+        "large": Entry("secateur.spaces.pruning:Large", "every single head and unit", ("prune",)),
+        "decoder": Entry("secateur.spaces.decoder:Decoder", "GPT-2 and Transformer-XL, layer by layer", ("design",)),
+    },
+    "searcher": {
+        "random": Entry("secateur.search:Random", "random draws"),
+        "local": Entry("secateur.search:LocalSearch", "one change to a member of the front"),
+        "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
+        "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
+        "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
+        "evolution": Entry("secateur.search:Evolution", "evolution on the front, as LiteTransformerSearch"),
+    },
+    "strategy": {
+        "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),
+        "random": Entry("secateur.training.strategies:Random", "one random sub-network a step", ("prune",)),
+        "random-linear": Entry("secateur.training.strategies:RandomLinear", "random ones more and more often", ("prune",)),
+        "sandwich": Entry("secateur.training.strategies:Sandwich", "the largest, the smallest, k random ones", ("prune",)),
+        "kd": Entry("secateur.training.strategies:InPlaceDistillation", "k random ones, distilled", ("prune",)),
+        "full": Entry("secateur.training.strategies:Full", "the sandwich, distilled", ("prune",)),
+    },
+    "method": {
+        "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, trained and searched", ("prune",)),
+    },
+    # What a job is made of, by the verb that starts it.
+    "run": {
+        "prune": Entry("secateur.runs.prune.run:PruneRun", "sub-networks of a pre-trained Transformer"),
+        "design": Entry("secateur.runs.design.run:DesignRun", "decoder architectures for a device"),
+    },
+    "work": {
+        "prune": Entry("secateur.runs.prune.stages:PruneWork", "the stages of a pruning run"),
+        "design": Entry("secateur.runs.design.stages:DesignWork", "the stages of a design run"),
+    },
+    "report": {
+        "prune": Entry("secateur.runs.prune.report:PruneReport", "the page and the table of a pruning run"),
+        "design": Entry("secateur.runs.design.report:DesignReport", "the page and the table of a design run"),
+    },
+}
+
+
+def names(kind: str, serving: str | None = None) -> tuple[str, ...]:
+    """The names of a kind, those that serve a job where one is named."""
+    return tuple(n for n, e in CATALOGUE[kind].items() if serving is None or not e.serves or serving in e.serves)
+
+
+def listed(kind: str, serving: str | None = None) -> str:
+    """The names as a sentence has them: `small, medium or large`."""
+    *most, last = names(kind, serving)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def check(kind: str, name: str, serving: str | None = None) -> None:
+    """Raise UnknownNameError, with the nearest name, where there is none such. Imports nothing."""
+    known = names(kind, serving)
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
+
+
+def find(kind: str, name: str, serving: str | None = None) -> Any:
+    """What a name of a kind stands for. Raises UnknownNameError with the nearest name."""
+    check(kind, name, serving)
+    module, _, attribute = CATALOGUE[kind][name].where.partition(":")
     return getattr(import_module(module), attribute)

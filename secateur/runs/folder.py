@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from secateur.catalogue import find
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.objectives import Bound, Objective
-from secateur.runs.progress import Progress
-from secateur.runs.settings import Settings
-from secateur.study import Front, Store, Trial
+from secateur.runs.settings import RunSettings, verb_of
+from secateur.study import Front, Store, open_store
+from secateur.trial import Trial
 
 #: What lies where in every run's folder.
 STUDY, REPORT, LOG = "study.db", "report.html", "log.jsonl"
@@ -19,7 +21,7 @@ STUDY, REPORT, LOG = "study.db", "report.html", "log.jsonl"
 class RunFolder:
     """An existing run folder. Opening it reads no weights."""
 
-    settings: ClassVar[type[Settings]]
+    settings: ClassVar[type[RunSettings]]
     #: What one architecture of the run is called.
     noun: ClassVar[str] = "network"
     #: What to do where training fails.
@@ -30,7 +32,7 @@ class RunFolder:
         if not self.folder.is_dir():
             raise StudyError(f"there is no run folder `{folder}`.")
         self.configuration: Any = self.settings.read(self.folder)
-        self.store = Store.open(self.folder / STUDY)
+        self.store: Store = open_store(self.configuration.store or self.folder / STUDY)
         self.objectives = [Objective.parse(o) for o in self.configuration.objectives]
 
     @property
@@ -38,9 +40,10 @@ class RunFolder:
     def about(self) -> str:
         """The run in a few words."""
 
+    @cached_property
     @abstractmethod
-    def stages(self, progress: Progress) -> Any:
-        """What goes through the run's stages: has a method `go`."""
+    def space(self) -> Any:
+        """The space that is searched."""
 
     @property
     @abstractmethod
@@ -48,24 +51,53 @@ class RunFolder:
         """The Pareto set, as far as the search has got."""
 
     @property
+    def bounds(self) -> list[Objective]:
+        """What is kept within bounds and not optimised."""
+        return []
+
+    @property
+    def unpruned(self) -> dict[str, float]:
+        """The values of the unpruned network, which shares refer to; empty where there is none."""
+        return dict(self.store.get_meta("unpruned", {}))
+
+    @property
     def trials(self) -> list[Trial]:
         return self.store.trials()
+
+    @property
+    def notes(self) -> list[str]:
+        """What the report and the user should be told."""
+        return list(self.store.get_meta("notes", []))
 
     def member(self, key: str) -> Any:
         """The architecture with this key, or the beginning of one."""
         return self._member(self.front, key)
 
     def _member(self, front: Front[Any], key: str) -> Any:
-        found = [m for m in front.pool if m.architecture.key.startswith(key)]
+        found = [m for m in front.pool if m.key.startswith(key)]
         if not found:
             raise BoundError(f"no {self.noun} of `{self.folder}` has a key that begins with `{key}`.")
-        if len(found) > 1 and found[0].architecture.key != key:
-            keys = ", ".join(m.architecture.key for m in found[:5])
+        if len(found) > 1 and found[0].key != key:
+            keys = ", ".join(m.key for m in found[:5])
             raise BoundError(f"several {self.noun}s have a key that begins with `{key}`: {keys}.")
         return found[0]
 
+    def choose(self, key: str | None, under: list[str] | None, verb: str, example: str) -> Any:
+        """The architecture that the user means, by its key or as the best within bounds: just one of the two is given."""
+        if (key is None) == (not under):
+            raise ConfigurationError(f"say which {self.noun} to {verb}: either --under {example} or --key …")
+        return self.member(key) if key is not None else self.front.best(under=parse_under(under))
+
     def close(self) -> None:
         self.store.close()
+
+
+def open_run(folder: str | Path) -> Any:
+    """The run in a folder: a `PruneRun` of `secateur prune` or a `DesignRun` of `secateur design`."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise StudyError(f"there is no run folder `{folder}`.")
+    return find("run", verb_of(path))(path)
 
 
 def parse_under(under: list[str] | None) -> dict[str, Bound]:

@@ -1,42 +1,19 @@
-"""The settings of a run, under the names of its verb's arguments, kept as `config.yaml` in its folder."""
+"""The settings of a run: resolved from what the user gave and a preset, checked at once, kept as `config.yaml` in its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import signature
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import yaml
 
-from secateur.errors import ConfigurationError, SecateurError, StudyError
+from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
+from secateur.settings import Settings, option
 
 FILE = "config.yaml"
-
-
-class Settings(SimpleNamespace):
-    """Everything resolved. One class per verb that makes runs."""
-
-    verb: ClassVar[str]
-
-    @classmethod
-    def of_verb(cls) -> Any:
-        """The function whose arguments these are."""
-        raise NotImplementedError(f"`{cls.__name__}` must say whose arguments it holds")
-
-    def write(self, folder: Path) -> None:
-        text = yaml.safe_dump({"verb": self.verb, **vars(self)}, sort_keys=False, allow_unicode=True)
-        (folder / FILE).write_text(text, encoding="utf-8")
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        found = _read(folder)
-        found.pop("verb", None)
-        missing = sorted(set(signature(cls.of_verb()).parameters) - {"to", "progress"} - set(found))
-        if missing:
-            raise StudyError(f"`{folder / FILE}` lacks settings: {', '.join(missing)}.")
-        return cls(**found)
 
 
 class Faults(list[str]):
@@ -47,10 +24,73 @@ class Faults(list[str]):
         try:
             return check(*args)
         except ConfigurationError as error:
-            self.extend(error.faults)
+            self.extend(fault for fault in error.faults if fault not in self)
         except SecateurError as error:
             self.append(str(error))
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Settings):
+    """What the runs of all verbs have. A preset holds what differs from the fields' own defaults."""
+
+    verb: ClassVar[str]
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    #: Names of devices that the job can use.
+    devices: ClassVar[str] = r"auto|cpu|cuda(:\d+)?"
+
+    preset: str = option("default", "What is taken where you give nothing.")
+    store: str | None = option(
+        None, "Keep the study in this database (postgresql://…) in the place of a file in the run's folder.", panel="The search"
+    )
+    workers: int = option(
+        1, "Processes that evaluate trials side by side; results then depend on their timing.", least=1, panel="The search"
+    )
+    device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
+    seed: int = option(0, "Of everything random.", least=0, below=2**32)
+
+    @classmethod
+    def resolve(cls, given: Mapping[str, Any]) -> Self:
+        """The settings of what the user gave: what is None or missing comes from the preset, then from the defaults.
+
+        Raises ConfigurationError that lists every fault.
+        """
+        name = given.get("preset") or "default"
+        if name not in cls.presets:
+            raise UnknownNameError("preset", str(name), cls.presets)
+        settings = cls(**cls._plain({**cls.presets[name], **{k: v for k, v in given.items() if v is not None}}))
+        return settings.check()
+
+    @classmethod
+    def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The values as they go into a config file: texts, numbers and lists of these."""
+        return values
+
+    def faults(self, prefix: str = "") -> list[str]:
+        found = super().faults(prefix)
+        if isinstance(self.device, str) and not re.fullmatch(self.devices, self.device):
+            mps = ", mps" if "mps" in self.devices else ""
+            found.append(f"`device` must be cpu, cuda, cuda:N{mps} or auto, got `{self.device}`.")
+        if self.store is not None and "://" not in str(self.store):
+            found.append(f"`store` must be the URL of a database, such as postgresql://…, got `{self.store}`.")
+        return found
+
+    def write(self, folder: Path) -> None:
+        text = yaml.safe_dump({"verb": self.verb, **self.as_dict()}, sort_keys=False, allow_unicode=True)
+        (folder / FILE).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The settings of the run in a folder; one that it lacks, because it is older than the setting, has its default."""
+        found = _read(folder)
+        found.pop("verb", None)
+        unknown = cls.unknown(found)
+        if unknown:
+            raise StudyError(
+                f"`{folder / FILE}` has settings that this version does not know: {', '.join(unknown)}. "
+                "Use the version that wrote it."
+            )
+        return cls(**found)
 
 
 def _read(folder: Path) -> dict[str, Any]:

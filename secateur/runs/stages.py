@@ -1,36 +1,155 @@
-"""What goes through the stages of a run, of whatever verb: its store, journal, log and progress, and notes for the report."""
+"""A run is a list of stages with a journal: one loop goes through those that are not done. The search is a stage of every run."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from secateur.report.data import kind
-from secateur.report.numbers import SPACE, show
+from secateur.catalogue import find
+from secateur.checkpoints.quiet import quiet
+from secateur.errors import BoundError, ConfigurationError, MissingExtraError
+from secateur.estimators.base import Estimator
+from secateur.estimators.together import Together
+from secateur.runs.bounds import nothing_found
 from secateur.runs.folder import LOG, RunFolder
 from secateur.runs.progress import Progress
-from secateur.study import Journal, RunLog
+from secateur.study import Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.trial import Status, Trial
 
 
-def with_unit(quantity: str, value: float) -> str:
-    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567, snip 0.0123."""
-    if kind(quantity) in ("seconds", "bytes"):
-        return f"{quantity} {show(value, kind(quantity)).replace(SPACE, ' ')}"
-    return f"{quantity} {value:,.0f}" if float(value).is_integer() else f"{quantity} {value:g}"
+class Stage(NamedTuple):
+    """A step of a run: its name in the journal, and what is done. What it leaves lies in the run's folder or store."""
+
+    name: str
+    do: Callable[[], None]
 
 
-class Staged:
-    """A run on its way."""
+class Work(ABC):
+    """A run on its way: its stages, and what they share. A job says which stages there are and how candidates are evaluated."""
 
     def __init__(self, run: RunFolder, progress: Progress) -> None:
         self.c: Any = run.configuration
+        self.folder = run.folder
         self.store = run.store
         self.journal = Journal(run.store)
         self.progress = progress
         self.log = RunLog(run.folder / LOG)
+        self._run = run
 
-    def _note(self, text: str) -> None:
+    @abstractmethod
+    def prepare(self) -> None:
+        """Load what the stages work on, and refuse now what they would refuse later."""
+
+    @abstractmethod
+    def stages(self) -> list[Stage]:
+        """All stages of the run, in order."""
+
+    @abstractmethod
+    def searcher(self) -> Any:
+        """A new searcher."""
+
+    @abstractmethod
+    def estimators(self) -> list[Estimator]:
+        """What scores candidates during the search."""
+
+    def before_stages(self, left: list[str]) -> None:  # noqa: B027 - most jobs have nothing to ask
+        """Hook: called with the names of the stages that are left to do."""
+
+    def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
+        """Hook: called when all stages are done."""
+
+    def go(self) -> None:
+        """Every stage that is not done yet."""
+        self.prepare()
+        left = [stage for stage in self.stages() if not self.journal.done(stage.name)]
+        self.before_stages([stage.name for stage in left])
+        for stage in left:
+            self.log.write("stage", stage=stage.name)
+            with self.journal.stage(stage.name), quiet():
+                stage.do()
+        self.tidy()  # only now: a run killed between two stages needs what they left to go on
+        self.log.write("finished")
+
+    def note(self, text: str) -> None:
         """Something the report and the user should be told."""
-        notes = list(self.store.get_meta("notes", []))
+        notes = self._run.notes
         if text not in notes:
             self.store.set_meta("notes", [*notes, text])
             self.progress.say(text)
+
+    # The search, the same for all jobs.
+
+    def search_stage(self) -> Stage:
+        return Stage("search", self._search)
+
+    def together(self) -> Together:
+        """All that scores a candidate, against the run's bounds."""
+        return Together(self.estimators(), self._run.objectives, self._run.bounds, self._run.unpruned)
+
+    def check_workers(self, names: list[str]) -> None:
+        """Refuse several workers where what they measure would disturb each other."""
+        if self.c.workers > 1 and "latency" in names:
+            raise ConfigurationError("`workers` must be 1 where latency is measured: others at work would be measured too.")
+
+    def _search(self) -> None:
+        run, wanted = self._run, self.c.trials
+        ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
+        recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
+        executor = Processes(recipe, self.c.workers) if self.c.workers > 1 else None
+        if executor is not None:
+            self.note(f"{self.c.workers} processes searched side by side: the same seed may find another front.")
+        with self.progress.bar(f"searching ({self.c.searcher})") as advance:
+
+            def on_trial(_: Trial) -> None:
+                nonlocal ended
+                ended += 1
+                advance(ended, wanted)
+
+            study = Study(
+                self.store,
+                self.searcher(),
+                [] if executor else self.estimators(),
+                run.objectives,
+                run.unpruned,
+                bounds=run.bounds,
+                executor=executor,
+                log=self.log,
+                on_trial=on_trial,
+            )
+            try:
+                study.run(Stop(trials=wanted))
+            finally:
+                if executor is not None:
+                    executor.close()
+        if study.exhausted:
+            self.note(f"The searcher found nothing new after {ended} of {wanted} trials and stopped.")
+        if not study.front().members:
+            raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
+
+    def asked(self) -> list[tuple[Any, str]]:
+        """All that is optimised or bounded, and as the user wrote it."""
+        texts = [*self.c.objectives, *(getattr(self.c, "bounds", None) or [])]
+        return list(zip((*self._run.objectives, *self._run.bounds), texts, strict=True))
+
+    def not_even_asked(self) -> str:
+        """What to say where no trial was even begun: the searcher found none that keeps the bounds."""
+        return "the searcher found nothing to try."
+
+    # The report, the same for all jobs.
+
+    def write_report(self) -> None:
+        try:
+            find("report", self.c.verb)(self._run).write()
+        except MissingExtraError as error:
+            self.note(f"No report was written: {error} Then: secateur report {self.folder}")
+
+
+def estimators_of(folder: str) -> Together:
+    """What scores the candidates of the run in a folder, made anew: for a process that works for it."""
+    from secateur.runs.folder import open_run
+
+    run = open_run(folder)
+    work: Work = find("work", run.configuration.verb)(run, Progress(False))
+    work.prepare()
+    return work.together()

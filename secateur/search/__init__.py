@@ -1,11 +1,12 @@
 """Searchers: what to try next. Libraries load when a searcher that needs them is made."""
 
-from secateur.search.base import ASKED, Proposal, Result, Searcher
+from secateur.search.base import Searcher
 from secateur.search.ehvi import Ehvi
 from secateur.search.evolution import Evolution
 from secateur.search.local import LocalSearch
 from secateur.search.mo_rea import MoRea
+from secateur.search.model import ModelSearcher
 from secateur.search.nsga2 import Nsga2
 from secateur.search.random import Random
 
-__all__ = ["ASKED", "Ehvi", "Evolution", "LocalSearch", "MoRea", "Nsga2", "Proposal", "Random", "Result", "Searcher"]
+__all__ = ["Ehvi", "Evolution", "LocalSearch", "MoRea", "ModelSearcher", "Nsga2", "Random", "Searcher"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -13,37 +12,10 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective, matrix
+from secateur.pareto import non_dominated
 from secateur.rng import Generator, generator
 from secateur.spaces.base import Space
-
-ASKED = "asked"
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """An architecture to evaluate, with the budget to spend on it (None where there is no choice of budget)."""
-
-    id: int
-    architecture: Architecture
-    budget: float | None = None
-
-
-@dataclass(frozen=True)
-class Result:
-    """What came of an architecture.
-
-    `id` is the proposal's; None where nobody asked (a free depth, a cached or imported value), and then `origin` says where it
-    comes from. `status` is complete (all objectives have values), infeasible (a bound is violated: `values` may lack some)
-    or failed.
-    """
-
-    id: int | None
-    architecture: Architecture
-    status: str = "complete"
-    values: Mapping[str, float] = field(default_factory=dict)
-    budget: float | None = None
-    reason: str | None = None
-    origin: str = ASKED
+from secateur.trial import Status, Trial, level
 
 
 class Searcher(ABC):
@@ -69,82 +41,88 @@ class Searcher(ABC):
         self.seed = seed
         self.takes_extra = self.takes_extra and take_extra
         self.asked = 0
-        self.history: list[Result] = []
-        self.seen: set[str] = set()
+        #: All that was told and taken, in order.
+        self.history: list[Trial] = []
+        #: What was asked or told: (key, budget).
+        self.seen: set[tuple[str, float | None]] = set()
         #: What was asked and not told yet, by proposal number.
-        self.pending: dict[int, Architecture] = {}
-        self._front: list[Result] = []
+        self.pending: dict[int, Trial] = {}
+        #: The front at the largest budget that was told.
+        self._front: list[Trial] = []
         self._front_points = np.zeros((0, len(self.objectives)))
+        self._largest = -math.inf
 
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
         """Why this searcher cannot serve the space and objectives, or None where it can."""
         return None
 
-    def ask(self, n: int = 1) -> list[Proposal]:
-        """Up to `n` proposals; fewer, or none, where nothing new was found within bounded tries."""
-        proposals = []
+    def ask(self, n: int = 1) -> list[Trial]:
+        """Up to `n` trials to run; fewer, or none, where nothing new was found within bounded tries."""
+        asked = []
         for _ in range(n):
-            rng = generator(self.seed, "ask", self.asked)
-            architecture = self._propose(rng)
-            if architecture is None:
-                architecture = self._left_over(rng)
-            if architecture is None:
+            trial = self._next(generator(self.seed, "ask", self.asked))
+            if trial is None:
                 break
-            proposals.append(Proposal(self.asked, architecture))
-            self.pending[self.asked] = architecture
+            asked.append(trial)
+            self.pending[self.asked] = trial
             self.asked += 1
-            self.seen.add(architecture.key)
-        return proposals
+            self.seen.add(trial.point)
+        return asked
 
-    def tell(self, result: Result) -> None:
+    def tell(self, trial: Trial) -> None:
         """Take a result into account.
 
         One that nobody asked for is ignored where the searcher declines such, or where it lacks an objective; from outside the
         space it only marks its key as seen. A complete result with a missing or non-finite value is refused: it failed.
         """
-        bad = self._faulty(result)
-        if result.id is None:
+        bad = self._faulty(trial)
+        if trial.id is None:
             if not self.takes_extra or bad:
                 return
-            if not self.space.contains(result.architecture):
-                self.seen.add(result.architecture.key)
+            if not self.space.contains(trial.architecture):
+                self.seen.add(trial.point)
                 return
         elif bad:
             raise ConfigurationError(
-                f"`{bad}` of {result.architecture} must be a finite number in a complete result, got "
-                f"{result.values.get(bad, 'nothing')}. Tell such a result as failed."
+                f"`{bad}` of {trial.architecture} must be a finite number in a complete result, got "
+                f"{trial.values.get(bad, 'nothing')}. Tell such a result as failed."
             )
         else:
-            self.pending.pop(result.id, None)
-        self.seen.add(result.architecture.key)
-        self.history.append(result)
-        if result.status == "complete":
-            self._update_front(result)
-        self._learn(result)
+            self.pending.pop(trial.id, None)
+        self.seen.add(trial.point)
+        self.history.append(trial)
+        if trial.complete:
+            self._update_front(trial)
+        self._learn(trial)
 
-    def restore(self, history: Sequence[Result], pending: Sequence[Proposal] = ()) -> None:
+    def restore(self, history: Sequence[Trial], pending: Sequence[Trial] = ()) -> None:
         """Continue a search: `history` in the order it was told, `pending` what was asked and not told yet."""
         if self.asked or self.history:
             raise ConfigurationError("`restore` wants a new searcher: this one has already been asked or told.")
-        for result in history:
-            self.tell(result)
-        for proposal in sorted(pending, key=lambda p: p.id):
-            self.pending[proposal.id] = proposal.architecture
-            self.seen.add(proposal.architecture.key)
-        ids = [r.id for r in history if r.id is not None] + [p.id for p in pending]
-        self.asked = 1 + max(ids, default=-1)
+        for trial in history:
+            self.tell(trial)
+        for trial in sorted(pending, key=lambda t: t.id or 0):
+            assert trial.id is not None
+            self.pending[trial.id] = trial
+            self.seen.add(trial.point)
+        self.asked = 1 + max((t.id for t in (*history, *pending) if t.id is not None), default=-1)
 
     @abstractmethod
     def _propose(self, rng: Generator) -> Architecture | None:
         """One architecture not yet seen, or None where none was found."""
 
-    def _learn(self, result: Result) -> None:  # noqa: B027 - most searchers read `history` instead
+    def _next(self, rng: Generator) -> Trial | None:
+        """The next trial. A searcher that chooses budgets, or goes on with earlier trials, overrides this."""
+        architecture = self._propose(rng) or self._left_over(rng)
+        return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING)
+
+    def _learn(self, trial: Trial) -> None:  # noqa: B027 - most searchers read `history` instead
         """Hook: called for each result that is taken."""
 
     def _is_new(self, architecture: Architecture) -> bool:
         """Whether an architecture may be proposed."""
-        return architecture.key not in self.seen
+        return (architecture.key, None) not in self.seen
 
     def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
         """The first draw that is new, or None where `tries` draws found none."""
@@ -162,33 +140,42 @@ class Searcher(ABC):
         left = [a for a in self.space.every() if self._is_new(a)]
         return left[int(rng.integers(len(left)))] if left else None
 
-    def _faulty(self, result: Result) -> str | None:
+    def _faulty(self, trial: Trial) -> str | None:
         """The first objective that a complete result lacks or has no finite number for, or None."""
-        if result.status != "complete":
+        if not trial.complete:
             return None
-        return next((o.name for o in self.objectives if not math.isfinite(result.values.get(o.name, math.nan))), None)
+        return next((o.name for o in self.objectives if not math.isfinite(trial.values.get(o.name, math.nan))), None)
 
-    def _update_front(self, result: Result) -> None:
+    def _update_front(self, trial: Trial) -> None:
         # One comparison with the front per result: a front of all results per ask would cost more with every trial.
-        point = self.points([result])[0]
+        point, spent = self.points([trial])[0], level(trial.budget)
+        if spent < self._largest:
+            return
+        if spent > self._largest:  # a value at a smaller budget says nothing beside one at this
+            self._largest, self._front, self._front_points = spent, [], self._front_points[:0]
         front = self._front_points
         no_worse = np.all(front <= point, axis=1)
         if np.any(no_worse & np.any(front < point, axis=1)):
             return
-        if any(r.architecture.key == result.architecture.key for r, equal in zip(self._front, no_worse, strict=True) if equal):
+        if any(t.key == trial.key for t, equal in zip(self._front, no_worse, strict=True) if equal):
             return
         keep = ~(np.all(point <= front, axis=1) & np.any(point < front, axis=1))
-        self._front = [r for r, kept in zip(self._front, keep, strict=True) if kept] + [result]
+        self._front = [t for t, kept in zip(self._front, keep, strict=True) if kept] + [trial]
         self._front_points = np.vstack([front[keep], point])
 
-    def complete(self) -> list[Result]:
-        """The complete results so far."""
-        return [r for r in self.history if r.status == "complete"]
+    def complete(self, budget: float | None = None) -> list[Trial]:
+        """The complete results at a budget, by default the largest so far: values at different budgets do not compare."""
+        wanted = self._largest if budget is None else budget
+        return [t for t in self.history if t.complete and level(t.budget) == wanted]
 
-    def points(self, results: Sequence[Result]) -> np.ndarray:
+    def points(self, trials: Sequence[Trial]) -> np.ndarray:
         """The (n, m) objective values of results, all columns minimised."""
-        return matrix([r.values for r in results], self.objectives)
+        return matrix([t.values for t in trials], self.objectives)
 
-    def front(self) -> list[Result]:
-        """The non-dominated complete results, in the order told; one result per architecture and point."""
-        return list(self._front)
+    def front(self, budget: float | None = None) -> list[Trial]:
+        """The non-dominated complete results at a budget, by default the largest so far, in the order told; at the largest,
+        one result per architecture and point."""
+        if budget is None:
+            return list(self._front)
+        found = self.complete(budget)
+        return [t for t, kept in zip(found, non_dominated(self.points(found)), strict=True) if kept]

@@ -11,8 +11,9 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.pareto import convex_hull
 from secateur.rng import Generator, generator
-from secateur.search.base import Result, Searcher
+from secateur.search.base import Searcher
 from secateur.spaces.base import Space
+from secateur.trial import Trial
 
 Check = Callable[[Architecture], bool]
 
@@ -79,8 +80,8 @@ class Evolution(Searcher):
         self._told = 0
         self._next = population
 
-    def _learn(self, result: Result) -> None:
-        if result.id is None:
+    def _learn(self, trial: Trial) -> None:
+        if trial.id is None:
             return
         self._told += 1
         if self._told >= self._next and self._front:
@@ -123,9 +124,9 @@ class Evolution(Searcher):
         excess = [(e, i) for i, r in enumerate(self.history) if (e := self._excess(r)) > 0]
         return [self.history[i].architecture for _, i in sorted(excess)[: self._size]]
 
-    def _excess(self, result: Result) -> float:
+    def _excess(self, trial: Trial) -> float:
         """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
-        return sum(o.excess(result.values[o.name]) for o in self._bounded if o.name in result.values)
+        return sum(o.excess(trial.values[o.name]) for o in self._bounded if o.name in trial.values)
 
     def _is_new(self, architecture: Architecture) -> bool:
         return super()._is_new(architecture) and (self._feasible is None or self._feasible(architecture))

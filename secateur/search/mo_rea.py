@@ -10,8 +10,9 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.pareto import ranks
 from secateur.rng import Generator
-from secateur.search.base import Result, Searcher
+from secateur.search.base import Searcher
 from secateur.spaces.base import Space
+from secateur.trial import Trial
 
 
 class MoRea(Searcher):
@@ -37,11 +38,11 @@ class MoRea(Searcher):
             raise ConfigurationError(f"`sample_size` must lie in 1…`population_size` ({population_size}), got {sample_size}.")
         super().__init__(space, objectives, seed, take_extra)
         self.sample_size = sample_size
-        self.population: deque[Result] = deque(maxlen=population_size)
+        self.population: deque[Trial] = deque(maxlen=population_size)
 
-    def _learn(self, result: Result) -> None:
-        if result.status == "complete":
-            self.population.append(result)
+    def _learn(self, trial: Trial) -> None:
+        if trial.complete:
+            self.population.append(trial)
 
     def _propose(self, rng: Generator) -> Architecture | None:
         population = list(self.population)

@@ -11,9 +11,10 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.objectives import Objective
 from secateur.rng import Generator
-from secateur.search.base import Result, Searcher
+from secateur.search.base import Searcher
 from secateur.spaces.base import Space
 from secateur.spaces.product import ProductSpace
+from secateur.trial import Trial
 
 if TYPE_CHECKING:
     from secateur.search.optuna_nsga2 import Population
@@ -65,16 +66,16 @@ class Nsga2(Searcher):
             raise MissingExtraError("optuna", "search") from error
         return Population([len(d) for d in self._space.domains], len(self.objectives), self.population_size)
 
-    def _learn(self, result: Result) -> None:
-        if result.status == "complete":
-            self._population.add(self._space.indices(result.architecture), self.points([result])[0])
+    def _learn(self, trial: Trial) -> None:
+        if trial.complete:
+            self._population.add(self._space.indices(trial.architecture), self.points([trial])[0])
 
     def _propose(self, rng: Generator) -> Architecture | None:
         if len(self._population) < self.population_size:
             # The space's own draw: uniform bits, as Optuna would draw them, are nearly all half full.
             return self._unseen(lambda: self.space.sample(rng))
         child = self._space.from_indices(np.asarray(self._population.child(int(rng.integers(2**31)))))
-        if child.key not in self.seen:
+        if self._is_new(child):
             return child
 
         def step() -> Architecture:

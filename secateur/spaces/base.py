@@ -53,6 +53,10 @@ class Space(ABC):
     def largest(self) -> Architecture:
         """The upper bound: for pruning without bounds, the whole network."""
 
+    def start(self, rng: Generator) -> Architecture:
+        """Where a search that moves step by step begins: a random architecture, unless the space has a better place."""
+        return self.sample(rng)
+
     @abstractmethod
     def encode(self, architecture: Architecture) -> np.ndarray:
         """The architecture as a point (d,) of the unit cube."""
@@ -73,13 +77,15 @@ class Space(ABC):
         """How many points there are. Points that are the same network (equal keys) count each."""
 
     def every(self) -> Iterator[Architecture]:
-        """Every point, in a fixed order. For spaces whose `size` is small."""
+        """Every network once, in a fixed order: of points with equal keys the first. For spaces whose `size` is small."""
         first = self.smallest()
-        found = {first}
+        found, keys = {first}, set()
         waiting = [first]
         while waiting:
             architecture = waiting.pop()
-            yield architecture
+            if architecture.key not in keys:
+                keys.add(architecture.key)
+                yield architecture
             for neighbour in self.neighbours(architecture):
                 if neighbour not in found:
                     found.add(neighbour)

@@ -300,6 +300,9 @@ class Decoder(ProductSpace):
     def largest(self) -> Architecture:
         return self._corner(-1)
 
+    def start(self, rng: Generator) -> Architecture:
+        return self.largest()
+
     def smallest_of_each(self) -> list[Architecture]:
         """For every width and embedding the network with the least of all else. One of them has the least peak memory."""
         return [self._with(width, pair, 0) for width in self.allowed.width for pair in self.allowed.pairs_of[width]]

@@ -117,8 +117,12 @@ class ProductSpace(Space):
         return math.prod(len(d) for d in self.domains)
 
     def every(self) -> Iterator[Architecture]:
+        keys = set()
         for values in itertools.product(*(range(d.low, d.high + 1, d.step) for d in self.domains)):
-            yield self.from_values(np.array(values, dtype=np.int64))
+            architecture = self.from_values(np.array(values, dtype=np.int64))
+            if architecture.key not in keys:
+                keys.add(architecture.key)
+                yield architecture
 
 
 def chosen(among: np.ndarray, rng: Generator, probability: float | None) -> np.ndarray:

@@ -1,25 +1,27 @@
 """The study: runs trials, stores them, resumes exactly, and gives the front."""
 
+from secateur.study.executors import Executor, Inline, Processes, Recipe
 from secateur.study.front import Front, Member
-from secateur.study.journal import STAGES, Journal, Stage
+from secateur.study.journal import Journal
 from secateur.study.lock import RunLock
-from secateur.study.log import RunLog, read_log
-from secateur.study.loop import Study
-from secateur.study.protocol import POLISH, SWEEP, Trial
-from secateur.study.store import Store
+from secateur.study.log import RunLog
+from secateur.study.loop import Stop, Study
+from secateur.study.store import StageRow, Store, create_store, open_store
 
 __all__ = [
-    "POLISH",
-    "STAGES",
-    "SWEEP",
+    "Executor",
     "Front",
+    "Inline",
     "Journal",
     "Member",
+    "Processes",
+    "Recipe",
     "RunLock",
     "RunLog",
-    "Stage",
+    "StageRow",
+    "Stop",
     "Store",
     "Study",
-    "Trial",
-    "read_log",
+    "create_store",
+    "open_store",
 ]

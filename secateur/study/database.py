@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from secateur.errors import MissingExtraError, StudyError, disk_is_full
-from secateur.study.schema import VERSION, tables
+from secateur.study.schema import MIGRATIONS, VERSION, schema
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-#: Seconds that a connection waits for another one to finish writing.
+T = TypeVar("T")
+
+#: Seconds that a connection waits for another one to finish writing, and for a server that has gone away.
 PATIENCE = 30.0
 _WRITES = "secateur_writes"
 _HEADER = b"SQLite format 3\0"
@@ -76,28 +79,35 @@ class Database:
             raise
         return database
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        with self._transaction(False) as connection:
-            yield connection
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, from one consistent view."""
+        return self._transaction(work, False)
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction: all of it is stored, or, where anything goes wrong or the process dies, nothing."""
-        with self._transaction(True) as connection:
-            yield connection
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns: all that it writes is stored, or, where anything goes wrong or the process dies, nothing."""
+        return self._transaction(work, True)
 
-    @contextmanager
-    def _transaction(self, writes: bool) -> Iterator[Connection]:
-        from sqlalchemy.exc import SQLAlchemyError
+    def _transaction(self, work: Callable[[Connection], T], writes: bool) -> T:
+        """One transaction. Where the server has gone away before anything was committed, it is tried again for a while."""
+        from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-        try:
-            with self._engine.connect() as connection:
-                connection = connection.execution_options(**{_WRITES: writes})
-                with connection.begin():
-                    yield connection
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise _study_error(error, self.name) from error
+        end, pause = time.monotonic() + PATIENCE, 0.1
+        while True:
+            committing = False
+            try:
+                with self._engine.connect() as connection:
+                    connection = connection.execution_options(**{_WRITES: writes})
+                    with connection.begin() as transaction:
+                        found = work(connection)
+                        committing = True
+                        transaction.commit()
+                    return found
+            except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+                away = self.path is None and isinstance(error, DBAPIError) and _gone(error)
+                if not away or committing or time.monotonic() > end:
+                    raise _study_error(error, self.name) from error
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
 
     def _fill(self, meta: Mapping[str, str], check: bool) -> None:
         from sqlalchemy import insert, inspect
@@ -108,33 +118,52 @@ class Database:
                 raw.cursor().execute("PRAGMA journal_mode=WAL")
             finally:
                 raw.close()
-        with self.write() as connection:
+
+        def fill(connection: Connection) -> None:
             if check and inspect(connection).has_table("trials"):
                 raise StudyError(
                     f"`{self.name}` holds a study already and is not overwritten. Resume it, or give another database."
                 )
-            tables().metadata.create_all(connection)
-            connection.execute(insert(tables().meta), [{"key": k, "value": v} for k, v in meta.items()])
+            schema().metadata.create_all(connection)
+            connection.execute(insert(schema().meta), [{"key": k, "value": v} for k, v in meta.items()])
+
+        self.write(fill)
 
     def _check(self) -> None:
         from sqlalchemy import inspect, select, text
 
-        with self.read() as connection:
+        def check(connection: Connection) -> str | None:
             if self.path is not None:
                 verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
                 if verdict != "ok":
                     raise _damaged(self.name, str(verdict))
-            missing = set(tables().metadata.tables) - set(inspect(connection).get_table_names())
+            missing = set(schema().metadata.tables) - set(inspect(connection).get_table_names())
             if missing:
                 raise StudyError(
                     f"`{self.name}` is a database but no study: it lacks the table `{min(missing)}`. It was left as it is."
                 )
-            meta = tables().meta
-            version = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
-        if version != str(VERSION):
+            meta = schema().meta
+            return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+
+        version = self.read(check)
+        if version in map(str, MIGRATIONS):
+            self._migrate(int(version or 0))
+        elif version != str(VERSION):
             raise StudyError(
                 f"`{self.name}` has the layout {version}, this Secateur reads {VERSION}. Use the version that wrote it."
             )
+
+    def _migrate(self, version: int) -> None:
+        """Bring a study of an older version up to this one, in one transaction."""
+        from sqlalchemy import text, update
+
+        def write(connection: Connection) -> None:
+            for name, kind in MIGRATIONS[version]:
+                connection.execute(text(f"ALTER TABLE trials ADD COLUMN {name} {kind}"))
+            meta = schema().meta
+            connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(VERSION)))
+
+        self.write(write)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -146,6 +175,14 @@ def _path_of(where: str | Path) -> Path | None:
     if text.startswith("sqlite:///"):
         return Path(text.removeprefix("sqlite:///"))
     return None if "://" in text else Path(where)
+
+
+def _gone(error: Any) -> bool:
+    """Whether an error says that the server is not there, or no longer."""
+    said = str(error).lower()
+    return bool(error.connection_invalidated) or any(
+        words in said for words in ("connection refused", "server closed the connection", "starting up", "shutting down")
+    )
 
 
 def _hidden(url: str) -> str:
@@ -160,7 +197,7 @@ def _engine_of_url(url: str) -> Engine:
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
     try:
-        return create_engine(url)
+        return create_engine(url, pool_pre_ping=True)
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "psycopg", "postgres") from error
     except (ArgumentError, NoSuchModuleError) as error:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,25 +12,44 @@ from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError, UnknownNameError
 from secateur.objectives import Bound, Objective, matrix
 from secateur.pareto import hypervolume, non_dominated
-from secateur.study.protocol import COMPLETE, POLISH, Trial
+from secateur.trial import POLISH, Trial, level
+
+
+class Evaluated(Protocol):
+    """What a front is made of: trials, or what a run wraps around them."""
+
+    @property
+    def architecture(self) -> Architecture: ...
+
+    @property
+    def values(self) -> Mapping[str, float]: ...
 
 
 @dataclass(frozen=True)
 class Member:
-    """An evaluated architecture. `trial` is the row it comes from, None where there is none."""
+    """A trial of a run, with what the run adds to it."""
 
-    architecture: Architecture
-    values: Mapping[str, float]
-    details: Mapping[str, float | str] = field(default_factory=dict)
-    trial: Trial | None = None
+    trial: Trial
 
-    @classmethod
-    def of(cls, trial: Trial) -> Member:
-        return cls(trial.architecture, trial.values, trial.details, trial)
+    @property
+    def architecture(self) -> Architecture:
+        return self.trial.architecture
+
+    @property
+    def key(self) -> str:
+        return self.trial.key
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        return self.trial.values
+
+    @property
+    def details(self) -> Mapping[str, float | str]:
+        return self.trial.details
 
 
-M = TypeVar("M", bound=Member)
-N = TypeVar("N", bound=Member)
+M = TypeVar("M", bound=Evaluated)
+N = TypeVar("N", bound=Evaluated)
 
 
 class Front(Generic[M]):
@@ -54,20 +73,18 @@ class Front(Generic[M]):
         self.pool = tuple(members if pool is None else pool)
 
     @staticmethod
-    def of(trials: Sequence[Trial], objectives: Sequence[Objective], unpruned: Mapping[str, float]) -> Front[Member]:
-        """The front of a study's complete trials. Polished ones are left out: their errors are not comparable with the others'.
+    def of(
+        trials: Sequence[Trial], objectives: Sequence[Objective], unpruned: Mapping[str, float], budget: float | None = None
+    ) -> Front[Trial]:
+        """The front of a study's complete trials at a budget, by default the largest: values at others do not compare.
 
-        Of trials with equal keys the one with the largest budget stays, among these the last.
+        Polished ones are left out for the same reason. Of trials with equal keys the last stays.
         """
         names = [o.name for o in objectives]
-        chosen: dict[str, Trial] = {}
-        for trial in trials:
-            if trial.status != COMPLETE or trial.origin == POLISH or any(name not in trial.values for name in names):
-                continue
-            old = chosen.get(trial.architecture.key)
-            if old is None or (trial.budget or 0) >= (old.budget or 0):
-                chosen[trial.architecture.key] = trial
-        return Front([Member.of(t) for t in chosen.values()], objectives, unpruned)
+        found = [t for t in trials if t.complete and t.origin != POLISH and all(name in t.values for name in names)]
+        spent = max((level(t.budget) for t in found), default=0.0) if budget is None else budget
+        chosen = {t.key: t for t in found if level(t.budget) == spent}
+        return Front(list(chosen.values()), objectives, unpruned)
 
     def map(self, wrap: Callable[[M], N]) -> Front[N]:
         """The same front with each member wrapped (to give it further abilities)."""
@@ -149,7 +166,7 @@ class Front(Generic[M]):
         """A row per member: trial number, architecture, all values, and each cost as a share of the unpruned network's."""
         rows = []
         for member in self.members:
-            row: dict[str, Any] = {"trial": None if member.trial is None else member.trial.number}
+            row: dict[str, Any] = {"trial": getattr(member, "trial", member).number}  # type: ignore[attr-defined]
             row |= {"architecture": str(member.architecture), "key": member.architecture.key, **member.values}
             for name, value in member.values.items():
                 if name != self.objectives[0].name and self.unpruned.get(name):

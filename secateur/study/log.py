@@ -46,16 +46,3 @@ class RunLog:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def read_log(path: str | Path) -> list[dict[str, Any]]:
-    """The events of a log. A line that a killed run left unfinished is skipped."""
-    events = []
-    for line in Path(path).read_bytes().splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            events.append(event)
-    return events

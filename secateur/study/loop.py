@@ -1,30 +1,54 @@
-"""The study: ask, evaluate, store, tell, until enough trials have ended."""
+"""The study: ask, evaluate, store, tell, until enough is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
+from secateur.estimators.together import Outcome, Together
 from secateur.objectives import Objective
-from secateur.search.base import Proposal, Searcher
-from secateur.study.assessment import Assessor
-from secateur.study.front import Front, Member
+from secateur.search.base import Searcher
+from secateur.study.executors import Executor, Inline
+from secateur.study.front import Front
 from secateur.study.log import RunLog
-from secateur.study.protocol import FAILED, RUNNING, Trial
 from secateur.study.store import Store
+from secateur.trial import Status, Trial
 
 #: So many failures and nothing else at the start of a run: something is broken, and more trials would not mend it.
 HOPELESS = 10
 
 
+@dataclass(frozen=True)
+class Stop:
+    """When a study has done enough, what earlier runs of it did included: so many `trials` that were asked for have ended,
+    their `seconds` (by the clock, or simulated on a table) are spent, or their `budget` is.
+
+    A trial that continues another spends the difference only; one without a budget counts as 1.
+    """
+
+    trials: int | None = None
+    seconds: float | None = None
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"trials": self.trials, "seconds": self.seconds, "budget": self.budget}
+        if all(limit is None for limit in limits.values()):
+            raise ConfigurationError("say when a study ends: by `trials`, `seconds` or `budget`.")
+        faults = [f"`{name}` must not be negative, got {limit}." for name, limit in limits.items() if (limit or 0) < 0]
+        if faults:
+            raise ConfigurationError(faults)
+
+
 class Study:
-    """One searcher, one store, one process.
+    """One searcher, one store, and an executor: by default trials run one after the other in this process.
 
     A searcher that is new and a store that is not: the searcher is restored from it, and trials that were running when the last
-    process ended are evaluated first. With deterministic estimators the trials are then those of a run that was never stopped.
-    `on_trial` is called with each trial that ends, not with the extras that come with it. `unpruned` holds the whole network's
-    values, which relative bounds refer to. `bounds` are kept and not optimised.
+    process ended are evaluated first. With deterministic estimators and one worker the trials are then those of a run that was
+    never stopped. `on_trial` is called with each trial that ends, not with the extras that come with it. `unpruned` holds the
+    unpruned network's values, which relative bounds refer to. `bounds` are kept and not optimised. An `executor` has estimators
+    of its own: then none are given here.
     """
 
     def __init__(
@@ -33,95 +57,132 @@ class Study:
         searcher: Searcher,
         estimators: Sequence[Estimator],
         objectives: Sequence[Objective],
-        unpruned: Mapping[str, float],
+        unpruned: Mapping[str, float] | None = None,
         *,
         bounds: Sequence[Objective] = (),
+        executor: Executor | None = None,
         log: RunLog | None = None,
         on_trial: Callable[[Trial], None] | None = None,
     ) -> None:
-        yielded = {name for estimator in estimators for name in estimator.yields}
-        faults = [f"no estimator yields the objective `{o.name}`." for o in objectives if o.name not in yielded]
-        faults += [f"no estimator yields the bounded `{b.name}`." for b in bounds if b.name not in yielded]
-        if not objectives:
-            faults.append("a study needs at least one objective.")
+        together = Together(estimators, objectives, bounds, unpruned)
+        faults = [] if objectives else ["a study needs at least one objective."]
+        if executor is None:
+            known = together.yields
+            faults += [f"no estimator yields the objective `{o.name}`." for o in objectives if o.name not in known]
+            faults += [f"no estimator yields the bounded `{b.name}`." for b in bounds if b.name not in known]
         if faults:
             raise ConfigurationError(faults)
         self.store = store
         self.searcher = searcher
         self.objectives = tuple(objectives)
-        self.unpruned = dict(unpruned)
+        self.unpruned = dict(unpruned or {})
         #: Whether the searcher found nothing new to propose.
         self.exhausted = False
-        self._assessor = Assessor(estimators, objectives, unpruned, store.cached, bounds)
+        self._executor = Inline(together) if executor is None else executor
         self._log = log
         self._on_trial = on_trial
-        trials = store.trials()
+        self._restore()
+
+    def _restore(self) -> None:
+        trials = self.store.trials()
         # What was added beside the search (polished networks) does not make an architecture known to it.
-        self._keys = {t.architecture.key for t in trials if t.id is not None or t.told is not None}
+        self._points = {t.point for t in trials if t.id is not None or t.told is not None}
         asked = [t for t in trials if t.id is not None]
-        self._ended = sum(t.status != RUNNING for t in asked)
-        self._hopeful = any(t.status not in (RUNNING, FAILED) for t in asked)
+        ended = [t for t in asked if t.status != Status.RUNNING]
+        self._budgets = {t.id: t.budget for t in asked}
+        self._ended = len(ended)
+        self._seconds = sum(t.seconds or 0.0 for t in ended)
+        self._budget = sum(map(self._spent, ended))
+        self._hopeful = any(t.status != Status.FAILED for t in ended)
         history = sorted((t for t in trials if t.told is not None), key=lambda t: t.told or 0)
-        pending = [t for t in asked if t.status == RUNNING]
+        pending = [t for t in asked if t.status == Status.RUNNING]
         if history or pending:
-            searcher.restore([t.result() for t in history], [t.proposal() for t in pending])
+            self.searcher.restore(history, pending)
             self._note("resumed", ended=self._ended, running=len(pending))
 
-    def run(self, trials: int) -> None:
-        """Go on until `trials` asked trials have ended, those of earlier runs included, or the searcher is exhausted.
+    def run(self, stop: Stop) -> None:
+        """Go on until enough is done, or the searcher is exhausted and nothing is running.
 
-        Raises StudyError where the first trials all fail. Ctrl-C and errors of the user's leave the trial under way as running:
-        the next run evaluates it first.
+        Raises StudyError where the first trials all fail. Ctrl-C and errors of the user's leave the trials under way as
+        running: the next run evaluates them first.
         """
         failures = 0
         pending = self.store.running()
         for trial in pending:
-            self.store.restart(trial.number)
-        while self._ended < trials:
-            if pending:
-                trial = pending.pop(0)
-                number, proposal = trial.number, trial.proposal()
-            else:
-                proposals = self.searcher.ask(1)
-                if not proposals:
-                    self.exhausted = True
-                    self._note("exhausted", ended=self._ended, wanted=trials)
-                    return
-                proposal = proposals[0]
-                number = self.store.begin(proposal)
-                self._keys.add(proposal.architecture.key)
-            ended = self._evaluate(number, proposal)
-            failures = failures + 1 if ended.status == FAILED else 0
-            self._hopeful |= ended.status != FAILED
+            self.store.restart(trial)
+        running: dict[int | None, Trial] = {}
+        while True:
+            while len(running) < self._executor.workers and not self._enough(stop, running.values()):
+                next_one = pending.pop(0) if pending else self._ask()
+                if next_one is None:
+                    break
+                running[next_one.id] = next_one
+                self._executor.submit(next_one, self.store.known(next_one.key), self.searcher.takes_extra)
+            if not running:
+                break
+            ended = self._end(self._executor.take())
+            del running[ended.id]
+            failures = failures + 1 if ended.status == Status.FAILED else 0
+            self._hopeful |= ended.status != Status.FAILED
             if failures >= HOPELESS and not self._hopeful:
                 raise StudyError(f"the first {failures} trials all failed, so the study stops. The last reason: {ended.reason}")
+        if self.exhausted:
+            self._note("exhausted", ended=self._ended, wanted=stop.trials)
+
+    def _enough(self, stop: Stop, running: Collection[Trial]) -> bool:
+        """Whether no further trial may begin: what is running counts as done, its seconds are not known yet."""
+        if stop.trials is not None and self._ended + len(running) >= stop.trials:
+            return True
+        if stop.seconds is not None and self._seconds >= stop.seconds:
+            return True
+        return stop.budget is not None and self._budget + sum(map(self._spent, running)) >= stop.budget
+
+    def _spent(self, trial: Trial) -> float:
+        if trial.budget is None:
+            return 1.0
+        return trial.budget - (self._budgets.get(trial.continues) or 0.0 if trial.continues is not None else 0.0)
+
+    def _ask(self) -> Trial | None:
+        asked = self.searcher.ask(1)
+        self.exhausted = not asked
+        if not asked:
+            return None
+        trial = self.store.begin(asked[0])
+        self._points.add(trial.point)
+        self._budgets[trial.id] = trial.budget
+        return trial
 
     def trials(self) -> list[Trial]:
         """All trials stored so far."""
         return self.store.trials()
 
-    def front(self) -> Front[Member]:
+    def front(self) -> Front[Trial]:
         """The non-dominated trials so far."""
         return Front.of(self.trials(), self.objectives, self.unpruned)
 
-    def _evaluate(self, number: int, proposal: Proposal) -> Trial:
-        """Evaluate a begun trial, store it with all that came with it at once, tell the searcher."""
-        outcome = self._assessor.assess(proposal.architecture, proposal.budget)
-        wanted = self.searcher.takes_extra
-        extras = self._assessor.extras(outcome, proposal.budget, self._keys.__contains__) if wanted else []
-        told = self.store.finish(
-            number, outcome.status, outcome.values, outcome.details, outcome.reason, extras=extras, cache=outcome.cache
-        )
+    def _end(self, outcome: Outcome) -> Trial:
+        """Store a trial that has ended with all that came with it at once, tell the searcher."""
+        extras = [t for t in outcome.extras if t.point not in self._points]
+        told = self.store.finish(outcome.trial, extras, outcome.cache)
         # The searcher is told what the store gives back: exactly what `restore` would tell it.
         for trial in told:
-            self._keys.add(trial.architecture.key)
-            self.searcher.tell(trial.result())
+            self._points.add(trial.point)
+            self.searcher.tell(trial)
         ended = told[0]
         self._ended += 1
-        fields = {"number": ended.number, "id": ended.id, "key": ended.architecture.key, "status": ended.status}
+        self._seconds += ended.seconds or 0.0
+        self._budget += self._spent(ended)
         notes = {"reason": ended.reason, "traceback": outcome.trace}
-        notes = {name: note for name, note in notes.items() if note is not None}
-        self._note("trial", **fields, values=dict(ended.values), extras=len(extras), **notes)
+        self._note(
+            "trial",
+            number=ended.number,
+            id=ended.id,
+            key=ended.key,
+            status=str(ended.status),
+            values=dict(ended.values),
+            extras=len(extras),
+            **{name: note for name, note in notes.items() if note is not None},
+        )
         if self._on_trial is not None:
             self._on_trial(ended)
         return ended

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlalchemy import MetaData, Table
 
-#: Raised when a study written before could no longer be read.
-VERSION = 1
+#: 2: trials know what they continue, their curve and their seconds.
+VERSION = 2
+#: Version → the columns that its `trials` lack, as (name, SQL type). A study of that version gets them when it is opened.
+MIGRATIONS = {1: (("continues", "INTEGER"), ("curve", "TEXT"), ("seconds", "DOUBLE PRECISION"))}
 
 
 @dataclass(frozen=True)
-class Tables:
+class Schema:
     metadata: MetaData
     meta: Table
     trials: Table
@@ -24,12 +26,12 @@ class Tables:
 
 
 @cache
-def tables() -> Tables:
+def schema() -> Schema:
     """The tables, built on first use: SQLAlchemy is imported when a store is."""
     from sqlalchemy import Column, Double, Integer, MetaData, String, Table, Text
 
     metadata = MetaData()
-    return Tables(
+    return Schema(
         metadata,
         Table("meta", metadata, Column("key", String(200), primary_key=True), Column("value", Text, nullable=False)),
         Table(
@@ -46,6 +48,9 @@ def tables() -> Tables:
             Column("reason", Text),
             Column("origin", String(40), nullable=False),
             Column("budget", Double),
+            Column("continues", Integer),
+            Column("curve", Text),
+            Column("seconds", Double),
             Column("started", Double, nullable=False),
             Column("finished", Double),
         ),

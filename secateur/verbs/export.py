@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from secateur.errors import ConfigurationError, StudyError
+from secateur.checkpoints.folders import is_trained
 from secateur.export import Exported
-from secateur.export.trained import export_trained, is_trained
-from secateur.runs.folder import parse_under
-from secateur.runs.opening import open_run
-from secateur.runs.prune.run import Run
-from secateur.verbs.train import UNFINISHED
+from secateur.export.trained import export_trained
+from secateur.runs.design.training import UNFINISHED
+from secateur.runs.folder import open_run
+from secateur.runs.prune.run import PruneRun
 
 
 def export(
@@ -45,16 +45,14 @@ def export(
     """
     if is_trained(run):
         return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx=onnx, int8=int8)
-    if (key is None) == (not under):
-        raise ConfigurationError("say which sub-network to export: either --under body_parameters=50% or --key …")
+    opened = open_run(run)
+    if not isinstance(opened, PruneRun):
+        raise StudyError(
+            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --key KEY --text … --to …"
+        )
+    member = opened.choose(key, under, "export", "body_parameters=50%")
     if to is None:
         raise ConfigurationError("say where to: --to names the folder to write, a new one.")
-    opened = open_run(run)
-    if not isinstance(opened, Run):
-        raise StudyError(
-            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --pick KEY --text … --to {to}"
-        )
-    member = opened.member(key) if key is not None else opened.front.best(under=parse_under(under))
     return member.save(to, polished=polished, onnx=onnx, int8=int8)
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from secateur.runs.folder import parse_under
-from secateur.runs.opening import open_run
+from secateur.runs.folder import open_run, parse_under
 
 
 def front(

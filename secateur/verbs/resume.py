@@ -9,9 +9,9 @@ import typer
 
 from secateur.errors import StudyError
 from secateur.runs.folder import RunFolder
-from secateur.runs.opening import go_on
 from secateur.runs.progress import Progress
-from secateur.verbs.train import UNFINISHED
+from secateur.runs.starting import go_on
+from secateur.runs.design.training import UNFINISHED
 
 
 def resume(

@@ -1,82 +1,80 @@
-"""The report of a design run, filled from its folder."""
+"""What the page and the table of a design run show, read from its folder."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from secateur import __version__
-from secateur.report import DesignReportData, write_design_report
-from secateur.runs.design.run import MEASURED, DesignMember, DesignRun
-from secateur.runs.folder import REPORT
-from secateur.runs.prune.run import now
-from secateur.study import Journal, Trial
+from secateur.report import DesignReportData
+from secateur.report.numbers import shown_as
+from secateur.report.rows import Column, Row, Table
+from secateur.runs.design.run import DesignMember, DesignRun
+from secateur.runs.reporting import Report, trial_row
+from secateur.trial import MEASURED
 
 _BACKBONES = {"gpt2": "GPT-2", "transformer_xl": "Transformer-XL"}
+#: Headings that fit a terminal of 80 columns.
+_SHORT = {"decoder_parameters": "decoder", "parameters": "all"}
 
 
-def write(run: DesignRun) -> Path:
-    return write_design_report(report_data(run), run.folder / REPORT)
+class DesignReport(Report):
+    """The report of a run of `secateur design`."""
+
+    run: DesignRun
+
+    def data(self) -> DesignReportData:
+        run = self.run
+        return DesignReportData(
+            **self.common(f"{_BACKBONES[run.configuration.backbone]} decoders for this device"),
+            directions={o.name: o.direction for o in run.objectives},
+            trials=[
+                {**trial_row(t), "choices": dict(t.architecture.choices)} for t in run.trials if t.origin != MEASURED
+            ],
+            front=[_member(m) for m in run.front],
+            notes=run.notes,
+            load_code=self._train("{key}"),
+            baselines=run.baselines,
+            latency_model=self._model(),
+        )
+
+    def _train(self, key: str) -> str:
+        return f"secateur train {self.run.folder} --key {key} --text my-text --to my-model"
+
+    def _model(self) -> dict[str, Any] | None:
+        stored = self.run.latency_model
+        if stored is None:
+            return None
+        report = stored["report"]
+        kept = {name: report[name] for name in ("seconds", "networks", "held_out")}
+        return {"mean_error": report["mean"], "max_error": report["max"], **kept}
+
+    def table(self, members: Sequence[DesignMember], wide: bool) -> tuple[Table, str, Row | None]:
+        """What stands for quality, costs, and how well latency was predicted."""
+        names = list(dict.fromkeys([*(o.name for o in self.run.objectives), "parameters"]))
+        columns = [Column("key", "key"), Column("shape", "layers × width")]
+        columns += [Column(name, _SHORT.get(name, name.replace("_", " ")), shown_as(name)) for name in names]
+        if any("predicted_latency" in m.details for m in members):
+            columns.append(Column("predicted_latency", "predicted", "seconds"))
+        return Table(columns, [_row(m) for m in members]), f"{self.heading(members)}; parameters of the decoder and in all", None
+
+    def next_step(self) -> str:
+        return f"Train:  {self._train('KEY')}"
 
 
-def report_data(run: DesignRun) -> DesignReportData:
-    """All that the report shows."""
-    c = run.configuration
-    return DesignReportData(
-        title=f"{_BACKBONES[c.backbone]} decoders for this device",
-        created=now(),
-        version=__version__,
-        settings={name: value for name, value in vars(c).items() if value is not None},
-        device=run.store.get_meta("device", c.device),
-        objectives=[str(o) for o in run.objectives],
-        directions={o.name: o.direction for o in run.objectives},
-        trials=[_trial(t) for t in run.trials if t.origin != MEASURED],
-        front=[_member(m) for m in run.front],
-        journal=[{"stage": s.name, "status": s.status, "seconds": s.seconds} for s in Journal(run.store).rows()],
-        notes=list(run.store.get_meta("notes", [])),
-        load_code=f"secateur train {run.folder} --pick {{key}} --text my-text --to my-model",
-        baselines=run.baselines,
-        latency_model=_model(run),
-    )
-
-
-def _architecture(architecture: Any) -> dict[str, Any]:
-    return {"key": architecture.key, "architecture": str(architecture), "choices": dict(architecture.choices)}
-
-
-def _trial(trial: Trial) -> dict[str, Any]:
-    return {
-        **_architecture(trial.architecture),
-        "number": trial.number,
-        "id": trial.id,
-        "origin": trial.origin,
-        "status": trial.status,
-        "values": dict(trial.values),
-        "details": dict(trial.details),
-        "reason": trial.reason,
-        "seconds": trial.finished - trial.started if trial.finished else None,
-    }
+def _row(member: DesignMember) -> Row:
+    choices: dict[str, Any] = dict(member.architecture.choices)
+    shape = f"{len(choices['heads'])} × {choices['width']}"
+    predicted = member.details.get("predicted_latency")
+    return {"key": member.key[:8], "shape": shape, **member.values, "predicted_latency": predicted}
 
 
 def _member(member: DesignMember) -> dict[str, Any]:
     return {
-        **_architecture(member.architecture),
+        "key": member.key,
+        "architecture": str(member.architecture),
+        "choices": dict(member.architecture.choices),
         "values": dict(member.values),
         "details": dict(member.details),
         "measured": member.measured,
         "predicted_latency": member.details.get("predicted_latency"),
-    }
-
-
-def _model(run: DesignRun) -> dict[str, Any] | None:
-    stored = run.latency_model
-    if stored is None:
-        return None
-    report = stored["report"]
-    return {
-        "mean_error": report["mean"],
-        "max_error": report["max"],
-        "seconds": report["seconds"],
-        "networks": report["networks"],
-        "held_out": report["held_out"],
     }

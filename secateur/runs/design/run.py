@@ -1,4 +1,4 @@
-"""A run of `secateur design`, opened: its front, its architectures, its report."""
+"""A run of `secateur design`, opened: its front and its architectures."""
 
 from __future__ import annotations
 
@@ -8,70 +8,58 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.objectives import Objective
-from secateur.runs.design.settings import DesignConfiguration
+from secateur.runs.design.settings import DesignSettings
 from secateur.runs.folder import RunFolder
-from secateur.runs.progress import Progress
 from secateur.spaces.decoder import Decoder
-from secateur.study import Front, Member, Trial
+from secateur.spaces.decoder_sizes import Sizes
+from secateur.study import Front, Member
+from secateur.trial import MEASURED, Trial
 
 if TYPE_CHECKING:
-    from secateur.runs.design.stages import DesignStages
-    from secateur.verbs.train import Trained
-
-#: The origin of trials whose latency was predicted in the search and measured after it.
-MEASURED = "measured"
+    from secateur.runs.design.training import Trained
 
 
 @dataclass(frozen=True)
 class DesignMember(Member):
     """An architecture of a design run. It has no weights until it is trained."""
 
-    run: DesignRun | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def key(self) -> str:
-        return self.architecture.key
+    run: DesignRun = field(compare=False, repr=False)
 
     @property
     def measured(self) -> bool:
         """Whether its latency was measured; else it is the latency model's."""
         return "latency_clock" in self.details
 
+    @property
+    def sizes(self) -> Sizes:
+        """What a network of the run has beside its architecture."""
+        found: Sizes = self.run.configuration.sizes()
+        return found
+
     def build(self, *, seed: int = 0, dropout: float = 0.0) -> Any:
         """The network with random weights, ready to be trained."""
         from secateur.decoders import build
 
-        return build(self.architecture, **self.network, dropout=dropout, seed=seed)
+        return build(self.architecture, self.sizes, dropout=dropout, seed=seed)
 
-    @property
-    def network(self) -> dict[str, Any]:
-        """What a network of the run has beside its architecture: vocabulary, cutoffs, positions, memory."""
-        assert self.run is not None
-        found: dict[str, Any] = self.run.configuration.network()
-        return found
+    def train(self, text: str | Path, *, to: str | Path, progress: bool = False, **options: Any) -> Trained:
+        """Train it on a text. `options` are the other settings of `secateur train`."""
+        from secateur.runs.design.training import TrainSettings, train_architecture
 
-    def train(self, text: str | Path, *, to: str | Path, **options: Any) -> Trained:
-        """Train it on a text: `secateur train`, see there for the options."""
-        from secateur.verbs.train import train_architecture
-
-        return train_architecture(self.architecture, text=text, to=to, **self.network, **options)
+        settings = TrainSettings(text=Path(text), to=Path(to), **options)
+        return train_architecture(self.architecture, self.sizes, settings, progress=progress)
 
 
 class DesignRun(RunFolder):
     """A run of `secateur design`."""
 
-    settings = DesignConfiguration
+    settings = DesignSettings
     noun = "architecture"
 
     @property
     def about(self) -> str:
         c = self.configuration
         return f"{c.backbone} decoders for this {c.device}: {', '.join(o.name for o in self.objectives)}"
-
-    def stages(self, progress: Progress) -> DesignStages:
-        from secateur.runs.design.stages import DesignStages
-
-        return DesignStages(self, progress)
 
     @cached_property
     def space(self) -> Decoder:
@@ -80,7 +68,7 @@ class DesignRun(RunFolder):
 
     @property
     def bounds(self) -> list[Objective]:
-        found: list[Objective] = self.configuration.bounds_parsed()
+        found: list[Objective] = self.configuration.parsed_bounds()
         return found
 
     @property
@@ -92,9 +80,7 @@ class DesignRun(RunFolder):
     def front(self) -> Front[DesignMember]:
         """The front of what was measured; the search's own where nothing is measured after it, or not yet."""
         measured = [t for t in self.trials if t.origin == MEASURED]
-        if any(t.status == "complete" for t in measured):
-            return self._of(measured)
-        return self.searched
+        return self._of(measured) if any(t.complete for t in measured) else self.searched
 
     def member(self, key: str) -> DesignMember:
         """The architecture with this key, or the beginning of one: of the measured ones, else of all that were tried."""
@@ -103,8 +89,7 @@ class DesignRun(RunFolder):
         return found
 
     def _of(self, trials: list[Trial]) -> Front[DesignMember]:
-        found = Front.of(trials, self.objectives, {})
-        return found.map(lambda m: DesignMember(m.architecture, m.values, m.details, m.trial, self))
+        return Front.of(trials, self.objectives, {}).map(lambda t: DesignMember(t, self))
 
     @property
     def baselines(self) -> list[dict[str, Any]]:

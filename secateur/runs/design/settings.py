@@ -1,139 +1,175 @@
-"""The configuration of `secateur design`: everything resolved and checked at once, before anything heavy loads."""
+"""The settings of `secateur design`: written once, for the verb, the config file and the checks."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from secateur.catalogue import SEARCHERS
-from secateur.errors import ConfigurationError, UnknownNameError
+from secateur import catalogue
+from secateur.catalogue import listed
+from secateur.devices.setup import Setup
 from secateur.objectives import DESIGN, PROXIES, Bound, Objective
-from secateur.runs.design.presets import preset
-from secateur.runs.settings import Faults, Settings
-from secateur.spaces.decoder import Decoder
-from secateur.spaces.decoder_counts import checked_cutoffs
+from secateur.runs.settings import Faults, RunSettings
+from secateur.settings import option, shared
+from secateur.spaces.decoder import LARGE, PAPER, Decoder
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.domains import options
 
-MEASURE = ("front", "all")
-RUNTIMES = ("torch", "torch-int8", "onnx", "onnx-int8")
+_SPACE, _NETWORK, _SEARCH, _MEASURE = "The space", "The networks", "The search", "Measuring"
 _RANGES = ("layers", "width", "inner", "heads", "embedding", "factor")
+Values = str | list[int]
 
 
-class DesignConfiguration(Settings):
-    """The settings of `secateur design`, presets filled in."""
+@dataclass(frozen=True, kw_only=True)
+class DesignSettings(RunSettings):
+    """By default the paper's ranges; the search runs on a latency model and measures the front at its end."""
 
-    verb = "design"
+    verb: ClassVar[str] = "design"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {},
+        # Javaheripi et al. (2022): every candidate is measured, parents come from the convex hull of what was measured.
+        "javaheripi2022": {"factor": [4], "hull": True, "measure": "all"},
+        "large": {**LARGE, "bounds": ["parameters>=300M<=500M"]},
+    }
+
+    preset: str = option(
+        "default", "What is taken where you give nothing: default, javaheripi2022 (the paper's setting) or large (300–500 M)."
+    )
+    backbone: str = option("gpt2", "gpt2 or transformer_xl.", panel=_SPACE)
+    layers: Values = option(PAPER["layers"], "Range of layers.", panel=_SPACE)
+    width: Values = option(PAPER["width"], "Range of the model's width.", panel=_SPACE)
+    inner: Values = option(PAPER["inner"], "Range of the inner width, at least twice the model's.", panel=_SPACE)
+    heads: Values = option(list(PAPER["heads"]), "Numbers of heads.", panel=_SPACE)
+    embedding: Values = option(
+        list(PAPER["embedding"]), "Widths of the adaptive embedding; 0 is a plain table.", panel=_SPACE
+    )
+    factor: Values = option(
+        [1, 2, 4], "Factors k by which rarer words' vectors are narrower; 4 in the paper's preset.", panel=_SPACE
+    )
+    homogeneous: bool = option(False, "Only networks whose layers are all equal.", panel=_SPACE, flag="--homogeneous")
+    vocabulary: int = shared(Sizes, "vocabulary", 50257, panel=_NETWORK)
+    positions: int = shared(Sizes, "positions", panel=_NETWORK)
+    cutoffs: str | None = option(
+        None, "Where the vocabulary's clusters end: 20000,40000. By default these two and 200000.", panel=_NETWORK
+    )
+    recurrence: int = shared(Sizes, "recurrence", 192, panel=_NETWORK)
+    objectives: list[str] = option(
+        ["decoder_parameters", "latency", "memory"],
+        "decoder_parameters (or another proxy of quality) first, then costs: latency, memory, parameters, macs; also "
+        "with bounds: 'latency<=200ms'. Give it several times.",
+        panel=_SEARCH,
+        flag="--objective",
+    )
+    bounds: list[str] = option(
+        [],
+        "A bound on what is not optimised: 'parameters<=30M', 'decoder_parameters>=5M'. Give it several times.",
+        panel=_SEARCH,
+        flag="--bound",
+    )
+    searcher: str = option("evolution", f"{listed('searcher', 'design')}.", panel=_SEARCH)
+    # 100 at random, then 30 iterations of 80 children
+    trials: int = option(2500, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
+    hull: bool = option(False, "Evolution's parents lie on the front's convex hull.", panel=_SEARCH)
+    measure: str = option(
+        "front",
+        "front: a latency model scores candidates, the front is measured; all: every candidate is.",
+        panel=_MEASURE,
+        known=("front", "all"),
+    )
+    most_measured: int = option(40, "At most this many of the front are measured at the end.", panel=_MEASURE, least=1)
+    seconds: float = option(5.0, "At most this long for each, in turns of a second.", panel=_MEASURE, above=0)
+    fit_seconds: float = option(240.0, "At most about this long for the latency model.", panel=_MEASURE, above=0)
+    runtime: str = shared(Setup, "runtime", panel=_MEASURE)
+    batch: int = shared(Setup, "batch", about="Texts per measured pass.", panel=_MEASURE)
+    length: int = shared(Setup, "length", 192, about="Tokens per measured text.", panel=_MEASURE)
+    threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
+    unsteady: bool = option(
+        False, "Go on where the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady"
+    )
+    baselines: bool = option(True, "Measure layer-scaled baselines to compare.", panel=_MEASURE)
+    device: str = shared(RunSettings, "device", "cpu")
 
     @classmethod
-    def of_verb(cls) -> Any:
-        from secateur.verbs.design import design
+    def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:
+        out = dict(values)
+        for name in ("objectives", "bounds"):
+            if name in out:
+                several = [out[name]] if isinstance(out[name], str | Objective) else list(out[name])
+                out[name] = [str(v) for v in several]
+        cutoffs = out.get("cutoffs")
+        if cutoffs is not None and not isinstance(cutoffs, str):
+            out["cutoffs"] = ",".join(map(str, cutoffs if isinstance(cutoffs, list | tuple) else [cutoffs]))
+        for name in _RANGES:  # plain YAML: a range that is an object, or a tuple, as text or a list
+            if name in out:
+                out[name] = list(out[name]) if isinstance(out[name], list | tuple) else str(out[name])
+        return out
 
-        return design
+    def faults(self, prefix: str = "") -> list[str]:
+        found = Faults(super().faults(prefix))
+        found.tried(self.space)
+        found.tried(catalogue.check, "searcher", self.searcher, self.verb)
+        if self.vocabulary >= 1:
+            found.tried(self.sizes)
+        if self.hull and self.searcher != "evolution" and self.preset != "javaheripi2022":
+            found.append(f"`hull` is for the searcher `evolution`, got `{self.searcher}`.")
+        if self.backbone == "gpt2" and self.length > self.positions:
+            found.append(f"`length` must be at most `positions` ({self.positions}), got {self.length}.")
+        if self.runtime != "torch" and self.device not in ("cpu", "auto"):
+            found.append(f"`runtime` {self.runtime} is measured on the CPU, got `device` {self.device}.")
+        return self._objective_faults(found)
+
+    def _objective_faults(self, found: Faults) -> list[str]:
+        parsed, bounded = (
+            [o for o in (found.tried(Objective.parse, text, DESIGN) for text in texts) if o is not None]
+            for texts in (self.objectives, self.bounds)
+        )
+        names = [o.name for o in parsed]
+        if len(set(names)) < len(names):
+            found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
+        if len(parsed) == len(self.objectives) and (not names or names[0] not in PROXIES):
+            first = names[0] if names else ""
+            found.append(f"the first objective must stand for quality, got `{first}`. Such are {', '.join(PROXIES)}.")
+        if parsed and not any(o.direction == "min" for o in parsed):
+            found.append("at least one objective must be a cost: latency, memory, parameters or macs.")
+        empty = [b for b in bounded if b.upper is None and b.lower is None]
+        found += [f"the bound `{b}` bounds nothing: write parameters<=30M." for b in empty]
+        both = [*parsed, *bounded]
+        relative = [o for o in both if any(b is not None and b.relative for b in (o.lower, o.upper))]
+        found += [f"`{o}` is relative, and there is no unpruned network here: give a number." for o in relative]
+        return [*found, *_contradictions([o for o in both if o not in relative])]
 
     def space(self) -> Decoder:
         return Decoder(self.backbone, homogeneous=self.homogeneous, **{name: getattr(self, name) for name in _RANGES})
 
-    def bounds_parsed(self) -> list[Objective]:
-        return [Objective.parse(b, DESIGN) for b in self.bounds or []]
+    def parsed_bounds(self) -> list[Objective]:
+        return [Objective.parse(b, DESIGN) for b in self.bounds]
 
-    def cutoffs_parsed(self) -> tuple[int, ...]:
-        """Where the clusters of the adaptive embedding end."""
-        given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
-        return checked_cutoffs(given, self.vocabulary)
-
-    def network(self) -> dict[str, Any]:
+    def sizes(self) -> Sizes:
         """What every network has beside its architecture."""
-        return {
-            "vocabulary": self.vocabulary,
-            "cutoffs": self.cutoffs_parsed(),
-            "positions": self.positions,
-            "memory": self.memory,
-        }
+        given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
+        recurrence = self.recurrence if self.backbone == "transformer_xl" else 0
+        return Sizes(vocabulary=self.vocabulary, cutoffs=given, positions=self.positions, recurrence=recurrence)
 
-    @property
-    def memory(self) -> int:
-        """Tokens that a Transformer-XL remembers of earlier segments."""
-        return int(self.recurrence) if self.backbone == "transformer_xl" else 0
+    def setup(self, **changes: Any) -> Setup:
+        """How networks are measured."""
+        found: Setup = self.part(Setup, kind="language_modelling", **changes)
+        return found
 
 
-def resolve(given: Mapping[str, Any]) -> DesignConfiguration:
-    """The configuration of what the user gave. Raises ConfigurationError that lists every fault."""
-    values = {**preset(given["preset"]), **{k: v for k, v in given.items() if v is not None}}
-    configuration = DesignConfiguration(**{**dict.fromkeys(given), **values})
-    for name in ("objectives", "bounds"):
-        value = getattr(configuration, name)
-        texts = [value] if isinstance(value, str | Objective) else list(value or [])
-        setattr(configuration, name, [str(v) for v in texts])
-    if configuration.cutoffs is not None and not isinstance(configuration.cutoffs, str):
-        several = configuration.cutoffs if isinstance(configuration.cutoffs, list | tuple) else [configuration.cutoffs]
-        configuration.cutoffs = ",".join(map(str, several))
-    for name in _RANGES:  # plain YAML: a range that is an object, or a tuple, as text or a list
-        value = getattr(configuration, name)
-        setattr(configuration, name, list(value) if isinstance(value, list | tuple) else str(value))
-    faults = _faults(configuration)
-    if given.get("hull") and configuration.searcher != "evolution":
-        faults.append(f"`hull` is for the searcher `evolution`, got `{configuration.searcher}`.")
-    if faults:
-        raise ConfigurationError(faults)
-    return configuration
-
-
-def _faults(c: DesignConfiguration) -> list[str]:
-    faults = Faults()
-    tried = faults.tried
-    tried(c.space)
-    if c.searcher not in SEARCHERS:
-        faults += UnknownNameError("searcher", c.searcher, SEARCHERS).faults
-    for name, known in (("measure", MEASURE), ("runtime", RUNTIMES)):
-        if getattr(c, name) not in known:
-            faults += UnknownNameError(name, getattr(c, name), known).faults
-    parsed = [o for o in (tried(Objective.parse, text, DESIGN) for text in c.objectives) if o is not None]
-    bounded = [o for o in (tried(Objective.parse, text, DESIGN) for text in c.bounds) if o is not None]
-    names = [o.name for o in parsed]
-    if len(set(names)) < len(names):
-        faults.append(f"an objective is named twice: {', '.join(c.objectives)}.")
-    if len(parsed) == len(c.objectives) and (not names or names[0] not in PROXIES):
-        faults.append(
-            f"the first objective must stand for quality, got `{names[0] if names else ''}`. Such are {', '.join(PROXIES)}."
-        )
-    if parsed and not any(o.direction == "min" for o in parsed):
-        faults.append("at least one objective must be a cost: latency, memory, parameters or macs.")
-    faults += [
-        f"the bound `{b}` bounds nothing: write parameters<=30M." for b in bounded if b.upper is None and b.lower is None
-    ]
-    lower: dict[str, Objective] = {}
-    upper: dict[str, Objective] = {}
-    for o in (*parsed, *bounded):
-        if any(bound is not None and bound.relative for bound in (o.lower, o.upper)):
-            faults.append(f"`{o}` is relative, and there is no unpruned network here: give a number.")
-            continue
-        if o.lower is not None and (o.name not in lower or o.lower.value > _value(lower[o.name].lower)):
-            lower[o.name] = o
-        if o.upper is not None and (o.name not in upper or o.upper.value < _value(upper[o.name].upper)):
-            upper[o.name] = o
+def _contradictions(objectives: Sequence[Objective]) -> list[str]:
+    """Bounds of which nothing can keep both: the least of a quantity above its most."""
+    lower: dict[str, tuple[Bound, Objective]] = {}
+    upper: dict[str, tuple[Bound, Objective]] = {}
+    for o in objectives:
+        if o.lower is not None and (o.name not in lower or o.lower.value > lower[o.name][0].value):
+            lower[o.name] = o.lower, o
+        if o.upper is not None and (o.name not in upper or o.upper.value < upper[o.name][0].value):
+            upper[o.name] = o.upper, o
+    faults = []
     for name in lower.keys() & upper.keys():
-        if _value(lower[name].lower) > _value(upper[name].upper):
-            said = " and ".join(dict.fromkeys(f"`{o}`" for o in (lower[name], upper[name])))
+        (least, one), (most, other) = lower[name], upper[name]
+        if least.value > most.value:
+            said = " and ".join(dict.fromkeys(f"`{o}`" for o in (one, other)))
             faults.append(f"{said} contradict each other: the least of `{name}` is above its most.")
-    at_least_one = ("trials", "vocabulary", "positions", "batch", "length", "threads", "most_measured")
-    faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
-    faults += [f"`{n}` must be above 0, got {getattr(c, n)}." for n in ("seconds", "fit_seconds") if getattr(c, n) <= 0]
-    if c.vocabulary >= 1:
-        tried(c.cutoffs_parsed)
-    if c.seed < 0:
-        faults.append(f"`seed` must not be negative, got {c.seed}.")
-    if c.recurrence < 0:
-        faults.append(f"`recurrence` must not be negative, got {c.recurrence}.")
-    if c.backbone == "gpt2" and c.length > c.positions:
-        faults.append(f"`length` must be at most `positions` ({c.positions}), got {c.length}.")
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", c.device):
-        faults.append(f"`device` must be cpu, cuda, cuda:N or auto, got `{c.device}`.")
-    if c.runtime != "torch" and c.device not in ("cpu", "auto"):
-        faults.append(f"`runtime` {c.runtime} is measured on the CPU, got `device` {c.device}.")
     return faults
-
-
-def _value(bound: Bound | None) -> float:
-    assert bound is not None
-    return bound.value

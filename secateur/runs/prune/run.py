@@ -1,8 +1,7 @@
-"""A run: the folder that `secateur prune` makes, opened. Its front, its sub-networks, its report."""
+"""A run of `secateur prune`, opened: its front, its sub-networks, its weights."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,53 +11,91 @@ from typing import TYPE_CHECKING, Any
 from secateur.catalogue import find
 from secateur.errors import StudyError
 from secateur.runs.folder import RunFolder
-from secateur.runs.progress import Progress
-from secateur.runs.prune.settings import Configuration
-from secateur.study import POLISH, Front, Journal, Member, Trial
+from secateur.runs.prune.settings import PruneSettings
+from secateur.study import Front, Journal, Member
+from secateur.trial import POLISH, Trial
 
 if TYPE_CHECKING:
     from secateur.export import Exported
-    from secateur.runs.prune.stages import Stages
     from secateur.spaces.pruning import Plan, PruningSpace
     from secateur.supernet import Supernet
 
 #: What lies where in the folder of a run of `secateur prune`, beside what every run has.
-SUPERNET, MEMBERS, ORDER = "supernet", "front", "order.safetensors"
+SUPERNET, MEMBERS = "supernet", "front"
 
 
 @dataclass(frozen=True)
-class RunMember(Member):
+class PruneMember(Member):
     """A sub-network of a run. `test` and `polished` are there once the run has got so far."""
 
-    run: Run | None = field(default=None, compare=False, repr=False)
+    run: PruneRun = field(compare=False, repr=False)
     #: Metrics on the test set, with shared weights; None where they were not computed.
     test: dict[str, float] | None = None
     #: The result of fine-tuning this sub-network, or None. Its `values` are on validation, its `details` on test data.
     polished: Trial | None = None
 
     @property
-    def key(self) -> str:
-        return self.architecture.key
-
-    @property
     def plan(self) -> Plan:
         """The heads and units kept, layer by layer."""
-        return self._run.space.plan(self.architecture)
+        return self.run.space.plan(self.architecture)
+
+    @property
+    def polished_test(self) -> dict[str, float] | None:
+        """Metrics on the test set after polishing, or None."""
+        details = self.polished.details if self.polished is not None else {}
+        return {n.removeprefix("test_"): float(v) for n, v in details.items() if n.startswith("test_")} or None
 
     def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
         """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says."""
-        return self._run.save(self, folder, polished=polished, onnx=onnx, int8=int8)
+        from secateur.checkpoints import load
+        from secateur.export import export
 
-    @property
-    def _run(self) -> Run:
-        assert self.run is not None
-        return self.run
+        run, weights = self.run, self.run.folder / MEMBERS / self.key
+        there = self.polished is not None and weights.is_dir()
+        if polished and not there:
+            raise StudyError(
+                f"the sub-network {self.key} was not polished. Polished ones: {', '.join(run.polished) or 'none'}."
+            )
+        better = there and self.polished is not None and self.polished.values["error"] <= self.values["error"]
+        use = better if polished is None else polished
+        network = None
+        if use:
+            network = run.supernet.extract(self.plan).eval()
+            network.load_state_dict(load(weights).state_dict())
+        return export(
+            run.supernet,
+            self.plan,
+            folder,
+            tokenizer=run.tokenizer,
+            model=network,
+            onnx=onnx,
+            int8=int8,
+            kind=run.task["kind"],
+            facts=self._facts(use),
+        )
+
+    def _facts(self, polished: bool) -> dict[str, Any]:
+        """What the model card says of the sub-network with its shared or its polished weights."""
+        run = self.run
+        values: Mapping[str, float] = self.polished.values if polished and self.polished else self.values
+        test = self.polished_test if polished and self.polished else self.test
+        unpruned = run.unpruned_test
+        return {
+            "base_model": run.model_name,
+            "task": run.task.get("name"),
+            "metric": run.task.get("main"),
+            "validation": 1 - values["error"],
+            "test": 1 - test["error"] if test else None,
+            "unpruned_validation": 1 - run.unpruned["error"],
+            "unpruned_test": 1 - unpruned["error"] if unpruned else None,
+            "polished": polished,
+        }
 
 
-class Run(RunFolder):
+class PruneRun(RunFolder):
     """A run of `secateur prune`."""
 
-    settings = Configuration
+    settings = PruneSettings
     noun = "sub-network"
     advice = "Start a new run with a lower --learning-rate."
 
@@ -66,18 +103,9 @@ class Run(RunFolder):
     def about(self) -> str:
         return f"{self.configuration.model} on {self.configuration.data}"
 
-    def stages(self, progress: Progress) -> Stages:
-        from secateur.runs.prune.stages import Stages
-
-        return Stages(self, progress)
-
-    @property
-    def unpruned(self) -> dict[str, float]:
-        """The whole network's values: error on validation data, parameters, and what else was measured."""
-        return dict(self.store.get_meta("unpruned", {}))
-
     @property
     def unpruned_test(self) -> dict[str, float] | None:
+        """The unpruned network's metrics on the test set."""
         found: dict[str, float] | None = self.store.get_meta("unpruned_test")
         return found
 
@@ -94,20 +122,15 @@ class Run(RunFolder):
     @property
     def polished(self) -> dict[str, Trial]:
         """Key → the polished result."""
-        return {t.architecture.key: t for t in self.trials if t.origin == POLISH}
+        return {t.key: t for t in self.trials if t.origin == POLISH}
 
     @property
-    def front(self) -> Front[RunMember]:
+    def front(self) -> Front[PruneMember]:
         """The Pareto set, as far as the search has got."""
         trials, tests = self.trials, self.tests
-        polished = {t.architecture.key: t for t in trials if t.origin == POLISH}
+        polished = {t.key: t for t in trials if t.origin == POLISH}
         found = Front.of(trials, self.objectives, self.unpruned)
-
-        def whole(m: Member) -> RunMember:
-            key = m.architecture.key
-            return RunMember(m.architecture, m.values, m.details, m.trial, self, tests.get(key), polished.get(key))
-
-        return found.map(whole)
+        return found.map(lambda t: PruneMember(t, self, tests.get(t.key), polished.get(t.key)))
 
     @cached_property
     def shape(self) -> dict[str, int]:
@@ -137,39 +160,9 @@ class Run(RunFolder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        from secateur.checkpoints.pretrained import load_tokenizer
+        from secateur.checkpoints.tokenizers import tokenizer_of
 
-        return load_tokenizer(str(self.folder / SUPERNET))
-
-    def save(
-        self, member: RunMember, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False
-    ) -> Exported:
-        from secateur.checkpoints import load
-        from secateur.export import export
-
-        weights = self.folder / MEMBERS / member.key
-        there = member.polished is not None and weights.is_dir()
-        if polished and not there:
-            raise StudyError(
-                f"the sub-network {member.key} was not polished. Polished ones: {', '.join(self.polished) or 'none'}."
-            )
-        better = there and member.polished is not None and member.polished.values["error"] <= member.values["error"]
-        use = better if polished is None else polished
-        network = None
-        if use:
-            network = self.supernet.extract(member.plan).eval()
-            network.load_state_dict(load(weights).state_dict())
-        return export(
-            self.supernet,
-            member.plan,
-            folder,
-            tokenizer=self.tokenizer,
-            model=network,
-            onnx=onnx,
-            int8=int8,
-            kind=self.task["kind"],
-            facts=self._facts(member, use),
-        )
+        return tokenizer_of(str(self.folder / SUPERNET))
 
     @property
     def model_name(self) -> str:
@@ -183,30 +176,3 @@ class Run(RunFolder):
     def task(self) -> dict[str, Any]:
         """name, kind, main metric, metrics, sizes."""
         return dict(self.store.get_meta("task", {}))
-
-    def _facts(self, member: RunMember, polished: bool) -> dict[str, Any]:
-        values: Mapping[str, float] = member.polished.values if polished and member.polished else member.values
-        test = scores_on_test(member.polished) if polished and member.polished else member.test
-        whole = self.unpruned_test
-        return {
-            "base_model": self.model_name,
-            "task": self.task.get("name"),
-            "metric": self.task.get("main"),
-            "validation": 1 - values["error"],
-            "test": 1 - test["error"] if test else None,
-            "whole_validation": 1 - self.unpruned["error"],
-            "whole_test": 1 - whole["error"] if whole else None,
-            "polished": polished,
-        }
-
-
-def scores_on_test(trial: Trial | None) -> dict[str, float] | None:
-    """The test scores in a polished trial's details: those named `test_…`."""
-    if trial is None:
-        return None
-    found = {n.removeprefix("test_"): float(v) for n, v in trial.details.items() if n.startswith("test_")}
-    return found or None
-
-
-def now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

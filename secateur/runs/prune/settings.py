@@ -1,40 +1,185 @@
-"""A run's configuration: everything resolved, checked at once before anything heavy loads, and kept as `config.yaml`."""
+"""The settings of `secateur prune`: written once, for the verb, the config file and the checks."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from secateur.catalogue import KINDS
+from secateur import catalogue
+from secateur.catalogue import listed
 from secateur.checkpoints.pretrained import check_model
-from secateur.errors import ConfigurationError, UnknownNameError
+from secateur.errors import ConfigurationError
 from secateur.objectives import PRUNING, Bound, Objective
-from secateur.runs.prune.presets import preset, usual_searcher
-from secateur.runs.settings import Faults, Settings
+from secateur.runs.settings import Faults, RunSettings
+from secateur.settings import option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
+_DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
+    "The data",
+    "The space",
+    "Training the super-network",
+    "The search",
+    "Polishing",
+    "Measuring",
+)
+#: Klein et al. (2024): section 3, appendix A. Only the meaning of zero differs, see docs/decisions.md.
+KLEIN2024: dict[str, Any] = {
+    "objectives": ["error", "parameters"],
+    "searcher": "ehvi",
+    "depths": False,
+    "epochs": 5.0,
+    "learning_rate": 2e-5,
+    "batch_size": 4,
+    "temperature": 10.0,
+    "squared_temperature": False,
+    "weight_decay": 0.0,
+    "learning_rate_warmup": 0.0,
+    "group_by_length": False,
+    "order": False,
+    "polish": False,
+}
+#: Minutes on two CPU cores.
+DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0}
 
-class Configuration(Settings):
-    """The settings of `secateur prune`, presets filled in."""
 
-    verb = "prune"
+def usual_searcher(space: str) -> str:
+    """Local search where one number changes much (`small`), random search where local search would stay near its start."""
+    return "local" if space == "small" else "random"
 
-    def with_usual_learning_rate(self, examples: int) -> Configuration:
+
+@dataclass(frozen=True, kw_only=True)
+class PruneSettings(RunSettings):
+    """The defaults are what worked best in our measurements: recipes/prune-minilm has the tables."""
+
+    verb: ClassVar[str] = "prune"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "klein2024": KLEIN2024, "demo": DEMO}
+    devices: ClassVar[str] = r"auto|cpu|mps|cuda(:\d+)?"
+
+    model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
+    data: str = option(
+        about="A CSV, TSV, JSON-lines or Parquet file, a folder of such files, or a task by name (glue/rte).", positional=True
+    )
+    preset: str = option("default", "What is taken where you give nothing: default, klein2024 (the paper's setting) or demo.")
+    text: list[str] | None = option(None, "Column with the text; give it twice for pairs.", panel=_DATA)
+    label: str | None = option(None, "Column with the label.", panel=_DATA)
+    kind: str | None = option(
+        None, "classification, regression, multiple_choice or language_modelling; by default as the data look.", panel=_DATA
+    )
+    max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1)
+    max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1)
+    max_validation: int | None = option(None, "Validate on at most this many examples.", panel=_DATA, least=1)
+    max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1)
+    validation_share: float = option(0.3, "Share of the training data that validates.", panel=_DATA, above=0, below=1)
+    test_share: float = option(
+        0.2, "Share held out for the test where the data have no test set.", panel=_DATA, above=0, below=1
+    )
+    space: str = option("small", f"{listed('space', 'prune')}.", panel=_SPACE)
+    heads: str | None = option(None, "Range of heads per layer: 4..12, 4..12:2 (steps of 2).", panel=_SPACE)
+    units: str | None = option(None, "Range of units per layer: 256..1536:64, :64.", panel=_SPACE)
+    layers: str | None = option(None, "Range of layers: 2..6.", panel=_SPACE)
+    method: str = option("weight-sharing", f"The way to prune: {listed('method', 'prune')}.", panel=_SEARCH)
+    objectives: list[str] = option(
+        ["error", "body_parameters"],
+        "error, parameters, body_parameters, macs, latency or memory, also with a bound: 'latency<=20ms', "
+        "'parameters<=50%'. Give it several times; error comes first.",
+        panel=_SEARCH,
+        flag="--objective",
+    )
+    searcher: str | None = option(
+        None, f"{listed('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
+    )
+    trials: int = option(100, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
+    depths: bool = option(True, "In small, score every shallower network of a pass too.", panel=_SEARCH)
+    strategy: str = option("full", f"{listed('strategy', 'prune')}.", panel=_TRAIN)
+    epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.", panel=_TRAIN)
+    learning_rate: float | None = shared(
+        TrainingSettings,
+        "learning_rate",
+        None,
+        about="Its peak; by default 1e-4 in a run of less than 1,500 steps, else 5e-5.",
+        panel=_TRAIN,
+    )
+    learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.06, panel=_TRAIN)
+    weight_decay: float = shared(TrainingSettings, "weight_decay", 0.01, panel=_TRAIN)
+    batch_size: int = shared(TrainingSettings, "batch_size", 32, panel=_TRAIN)
+    k: int = option(2, "Random sub-networks per step.", panel=_TRAIN, least=0, flag="--k")
+    temperature: float = shared(TrainingSettings, "temperature", 2.0, panel=_TRAIN)
+    squared_temperature: bool = shared(TrainingSettings, "squared_temperature", True, panel=_TRAIN)
+    distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
+    group_by_length: bool = shared(
+        TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle"
+    )
+    gradient_checkpointing: bool = shared(
+        TrainingSettings, "gradient_checkpointing", panel=_TRAIN, flag="--gradient-checkpointing"
+    )
+    mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAIN)
+    order: bool = option(True, "Sort heads and units by importance first.", panel=_TRAIN)
+    order_epochs: float = option(1.0, "Epochs of fine-tuning before importance is computed.", panel=_TRAIN, above=0)
+    order_learning_rate: float = option(5e-5, "Learning rate of these.", panel=_TRAIN, above=0)
+    polish: bool = option(True, "Fine-tune the chosen sub-networks.", panel=_POLISH)
+    polish_at: list[str] = option(
+        ["10%", "20%", "30%", "50%", "70%"],
+        "Polish the best with at most this share (or number) of the body's parameters; give it several times.",
+        panel=_POLISH,
+    )
+    polish_epochs: float = option(3.0, "Epochs of polishing.", panel=_POLISH, above=0)
+    polish_learning_rate: float = option(5e-5, "Learning rate of these.", panel=_POLISH, above=0)
+    evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1)
+    latency_batch: int = option(1, "Sequences per measured pass.", panel=_MEASURE, least=1)
+    latency_length: int = option(
+        128, "Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE, least=1
+    )
+    threads: int = option(1, "CPU threads of a measured pass.", panel=_MEASURE, least=1)
+
+    @classmethod
+    def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:
+        out = dict(values)
+        for name in ("model", "data"):  # a run can be resumed from anywhere
+            path = Path(str(out[name])).expanduser()
+            out[name] = str(path.resolve()) if path.exists() else str(out[name])
+        given = out.get("objectives", [])
+        several = [given] if isinstance(given, str | Objective) else list(given)
+        largest = [o.name for o in several if isinstance(o, Objective) and o.direction == "max"]
+        if largest:
+            raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
+        for name in ("text", "objectives", "polish_at"):
+            if out.get(name) is not None:
+                value = out[name]
+                out[name] = [str(value)] if isinstance(value, str | Objective) else [str(v) for v in value]
+        out.setdefault("searcher", usual_searcher(out.get("space", cls.space)))
+        return out
+
+    def faults(self, prefix: str = "") -> list[str]:
+        found = Faults(super().faults(prefix))
+        tried = found.tried
+        for kind in ("space", "searcher", "strategy", "method"):
+            tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
+        parsed = [o for o in (tried(Objective.parse, text, PRUNING) for text in self.objectives) if o is not None]
+        names = [o.name for o in parsed]
+        if len(set(names)) < len(names):
+            found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
+        if len(parsed) == len(self.objectives) and (not names or names[0] != "error"):
+            found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
+        for text in self.polish_at:
+            tried(Bound.parse, text)
+        # The ends of ranges are checked against the model later.
+        for name, most in (("heads", 10**6), ("units", 10**9), ("layers", 10**6)):
+            if getattr(self, name) is not None:
+                tried(Range.parse, getattr(self, name), name, most)
+        tried(check_model, self.model, self.kind)
+        return [*found, *check_data(self.data, self.text, self.label, self.kind)]
+
+    def with_usual_learning_rate(self, examples: int) -> Self:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""
         if self.learning_rate is not None:
             return self
-        return Configuration(
-            **{**vars(self), "learning_rate": usual_learning_rate(examples, max(self.batch_size, 1), self.epochs)}
-        )
+        return replace(self, learning_rate=usual_learning_rate(examples, self.batch_size, self.epochs))
 
-    def objectives_parsed(self) -> list[Objective]:
-        return [Objective.parse(o) for o in self.objectives]
-
-    def bounds(self) -> list[Bound]:
+    def levels(self) -> list[Bound]:
         """The shares of the body's parameters at which a sub-network is chosen, to polish and to measure."""
         return [Bound.parse(b) for b in self.polish_at]
 
@@ -44,94 +189,11 @@ class Configuration(Settings):
 
     def training(self, **changes: Any) -> TrainingSettings:
         """The settings of super-network training; `changes` for the other training runs."""
-        given = {
-            "epochs": self.epochs,
-            "learning_rate": self.learning_rate,
-            "batch_size": self.batch_size,
-            "warmup": self.learning_rate_warmup,
-            "weight_decay": self.weight_decay,
-            "temperature": self.temperature,
-            "squared_temperature": self.squared_temperature,
-            "distillation_weight": self.distillation_weight,
-            "group_by_length": self.group_by_length,
-            "gradient_checkpointing": self.gradient_checkpointing,
-            "mixed_precision": self.mixed_precision,
-            "seed": self.seed,
-        }
-        return TrainingSettings(**{**given, **changes})
+        found: TrainingSettings = self.part(TrainingSettings, **changes)
+        return found
 
     def warming_up(self) -> TrainingSettings:
         return self.training(epochs=self.order_epochs, learning_rate=self.order_learning_rate)
 
     def polishing(self) -> TrainingSettings:
         return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)
-
-    @classmethod
-    def of_verb(cls) -> Any:
-        from secateur.verbs.prune import prune
-
-        return prune
-
-
-def resolve(given: Mapping[str, Any]) -> Configuration:
-    """The configuration of what the user gave. Raises ConfigurationError that lists every fault."""
-    values = {**preset(given["preset"]), **{k: v for k, v in given.items() if v is not None}}
-    configuration = Configuration(**{**dict.fromkeys(given), **values})
-    for name in ("model", "data"):  # a run can be resumed from anywhere
-        path = Path(str(getattr(configuration, name))).expanduser()
-        setattr(configuration, name, str(path.resolve()) if path.exists() else str(getattr(configuration, name)))
-    if configuration.searcher is None:
-        configuration.searcher = usual_searcher(configuration.space)
-    largest = [o.name for o in configuration.objectives if isinstance(o, Objective) and o.direction == "max"]
-    if largest:
-        raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
-    if isinstance(configuration.text, str):
-        configuration.text = [configuration.text]
-    for name in ("objectives", "polish_at"):
-        value = getattr(configuration, name)
-        setattr(configuration, name, [str(value)] if isinstance(value, str | Objective) else [str(v) for v in value])
-    if faults := _faults(configuration):
-        raise ConfigurationError(faults)
-    return configuration
-
-
-def _faults(c: Configuration) -> list[str]:
-    faults = Faults()
-    tried = faults.tried
-    for kind, table in KINDS.items():
-        if getattr(c, kind) not in table:
-            faults += UnknownNameError(kind, getattr(c, kind), table).faults
-    parsed = [o for o in (tried(Objective.parse, text, PRUNING) for text in c.objectives) if o is not None]
-    names = [o.name for o in parsed]
-    if len(set(names)) < len(names):
-        faults.append(f"an objective is named twice: {', '.join(c.objectives)}.")
-    if len(parsed) == len(c.objectives) and (not names or names[0] != "error"):
-        faults.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
-    for text in c.polish_at:
-        tried(Bound.parse, text)
-    given = c.with_usual_learning_rate(1)
-    for settings, prefix in ((given.training(), ""), (c.warming_up(), "order_"), (c.polishing(), "polish_")):
-        faults += [
-            f for f in settings.faults(prefix) if f not in faults and (not prefix or "epochs" in f or "learning_rate" in f)
-        ]
-    for name, whole in (
-        ("heads", 10**6),
-        ("units", 10**9),
-        ("layers", 10**6),
-    ):  # their ends are checked against the model later
-        if getattr(c, name) is not None:
-            tried(Range.parse, getattr(c, name), name, whole)
-    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", c.device):
-        faults.append(f"`device` must be cpu, cuda, cuda:N, mps or auto, got `{c.device}`.")
-    for name in ("max_train", "max_validation", "max_test"):
-        if getattr(c, name) is not None and getattr(c, name) < 1:
-            faults.append(f"`{name}` must be at least 1, got {getattr(c, name)}.")
-    at_least_one = ("trials", "max_length", "evaluation_batch", "latency_batch", "latency_length", "threads")
-    faults += [f"`{n}` must be at least 1, got {getattr(c, n)}." for n in at_least_one if getattr(c, n) < 1]
-    faults += [f"`k` must not be negative, got {c.k}."] if c.k < 0 else []
-    for name in ("validation_share", "test_share"):
-        if not 0 < getattr(c, name) < 1:
-            faults.append(f"`{name}` must lie between 0 and 1, got {getattr(c, name)}.")
-    tried(check_model, c.model, c.kind)
-    faults += check_data(c.data, c.text, c.label, c.kind)
-    return faults

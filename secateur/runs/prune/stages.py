@@ -1,186 +1,224 @@
-"""The stages of a run, in order: warm-up, order, train, search, polish, report. Each leaves its result in the run's folder."""
+"""The stages of a pruning run: those of its method, then search, polish and report. Each leaves its result in the run's folder."""
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from safetensors.numpy import save_file
-
+from secateur.architecture import Architecture, digest
 from secateur.catalogue import find
-from secateur.checkpoints.quiet import quiet
+from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices import describe_device, resolve_device
-from secateur.errors import BoundError, EvaluationFailure, MissingExtraError
+from secateur.devices.setup import Setup
+from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
+from secateur.estimators.building import BuildOnce
 from secateur.estimators.cost import Cost
+from secateur.estimators.measuring import measuring
 from secateur.estimators.shared_weights import SharedWeightsError, score
+from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
-from secateur.rng import generator
-from secateur.runs.prune.run import MEMBERS, ORDER
-from secateur.runs.prune.workbench import SCRATCH, WARMED, Workbench
-from secateur.runs.stages import with_unit
-from secateur.study import POLISH, Front, Member, Study
-from secateur.supernet import Importance, importance, reorder
-from secateur.tasks import Examples
+from secateur.export.verify import longest_text
+from secateur.methods.base import Method
+from secateur.runs.bounds import check_bounds
+from secateur.runs.progress import Advance, Progress
+from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
+from secateur.runs.stages import Stage, Work
+from secateur.spaces.pruning import Layer
+from secateur.study import Front
+from secateur.tasks import TaskData, load_task
 from secateur.training.polish import polish
-from secateur.training.trainer import train_supernet
+from secateur.trial import POLISH, Status, Trial
 
-SCORED = 1024  # training examples that importance is computed on
+#: Seconds in which one latency is measured, at most.
+SECONDS = 2.0
 
 
-class Stages(Workbench):
-    """One run on its way. `go` does what is left to do."""
+class PruneWork(Work):
+    """One run on its way, with everything its stages need at hand once `prepare` was called."""
 
-    def go(self) -> None:
-        """Every stage that is not done yet."""
-        self.prepare()
-        wanted = ["warm-up", "order"] * bool(self.c.order) + ["train", "search"] + ["polish"] * bool(self.c.polish) + ["report"]
-        for stage in wanted:
-            if self.journal.done(stage):
-                continue
-            self.log.write("stage", stage=stage)
-            with self.journal.stage(stage):
-                getattr(self, stage.replace("-", "_"))()
-        for leftover in (SCRATCH, WARMED):  # only now: a run killed between two stages needs them to go on
-            shutil.rmtree(self.folder / leftover, ignore_errors=True)
-        self.log.write("finished")
+    def __init__(self, run: PruneRun, progress: Progress) -> None:
+        super().__init__(run, progress)
+        self.run = run
+        self.device = str(resolve_device(self.c.device))
+        self.networks = run.folder / SUPERNET
+        self.networks.mkdir(exist_ok=True)
+        self.done: Callable[[str], bool] = self.journal.done
 
-    # The stages
+    def prepare(self) -> None:
+        self.data = self._data()
+        resolved = self.c.with_usual_learning_rate(len(self.data.train))
+        if resolved != self.c:
+            self.c = self.run.configuration = resolved
+            self.c.write(self.folder)
+        self.method: Method = find("method", self.c.method)(self)
+        self.supernet = self.method.network()
+        shape = self.supernet.shape
+        self._keep("shape", {"layers": shape.layers, "heads": shape.heads, "units": shape.units})
+        self.space = self.run.space
+        #: A space without bounds: its largest member is the unpruned network, whatever the run's own space allows.
+        self.layers = Layer(self.supernet.shape)
+        longest = longest_text(self.supernet.model.config)
+        self.length = min(self.c.latency_length, longest)
+        tokens = max(max(self.data.split(name).lengths) for name in ("train", "validation", "test"))
+        if tokens > longest:
+            raise ConfigurationError(f"`max_length` must be at most {longest} for this model, got {self.c.max_length}.")
+        names = [o.name for o in self.run.objectives]
+        self.check_workers(names)
+        cost = Cost(self.supernet, self.space, length=self.length)
+        least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
+        check_bounds(self.c.space, self.asked(), least, most, self._counted())
+        self.searcher()  # what it refuses, it refuses now
 
-    def warm_up(self) -> None:
-        """An ordinary fine-tuning run: importance means little before the head is trained."""
-        self._train("warm-up", find("strategy", "standard")(self.space), self.c.warming_up())
-        self._save(self.folder / WARMED)
+    def stages(self) -> list[Stage]:
+        polish = [Stage("polish", self.polish)] if self.c.polish else []
+        return [*(Stage(*step) for step in self.method.stages()), self.search_stage(), *polish, Stage("report", self.report)]
 
-    def order(self) -> None:
-        """Sort every layer's heads and units by importance. The permutation and the scores are kept."""
-        # a random part: the data may be sorted by label
-        some = generator(self.c.seed, "order").permutation(len(self.data.train))[:SCORED]
-        columns = self.data.train.columns
-        examples = Examples({name: [values[i] for i in some] for name, values in columns.items()})
-        with self.progress.bar("scoring heads and units") as advance:
-            total = -(-len(examples) // 32)
+    def searcher(self) -> Any:
+        kind = find("searcher", self.c.searcher)
+        return kind(self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths))
 
-            def batches() -> Any:
-                for done, batch in enumerate(self.data.batches(examples, 32)):
-                    advance(done + 1, total)
-                    yield {name: value.to(self.device) for name, value in batch.items()}
+    def estimators(self) -> list[Estimator]:
+        names = [o.name for o in self.run.objectives]
+        if not self.run.unpruned:
+            self.store.set_meta("unpruned", self._unpruned(names))
+        return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._measuring(names)]
 
-            scores: Importance = importance(self.supernet, batches())
-        order = scores.order()
-        save_file({**scores.as_arrays(), **order.as_arrays()}, self.folder / ORDER)
-        reorder(self.supernet, order)
+    def tidy(self) -> None:
+        self.method.tidy()
 
-    def train(self) -> None:
-        """Train the super-network with the strategy."""
-        strategy = find("strategy", self.c.strategy)(self.space, k=self.c.k)
-        self._train("train", strategy, self.c.training())
-        self._save(self.folder)
+    # What the stages work on.
 
-    def search(self) -> None:
-        """Search the space on shared weights."""
-        error = SharedWeightsError(
-            self.supernet, self.space, self.data, batch_size=self.c.evaluation_batch, depths=self._sweeping()
-        )
-        estimators: list[Estimator] = [Cost(self.supernet, self.space, length=self.length), error]
-        estimators += self._measuring([o.name for o in self.run.objectives])
-        if not self.store.get_meta("unpruned"):
-            self.store.set_meta("unpruned", self._whole([o.name for o in self.run.objectives]))
-        with self.progress.bar(f"searching ({self.c.searcher})") as advance:
-            ended = [sum(t.id is not None and t.status != "running" for t in self.store.trials())]
-
-            def on_trial(trial: Any) -> None:
-                ended[0] += 1
-                advance(ended[0], self.c.trials)
-
-            study = Study(
-                self.store, self.searcher, estimators, self.run.objectives, self.run.unpruned, log=self.log, on_trial=on_trial
+    def _data(self) -> TaskData:
+        c = self.c
+        with self.progress.bar("reading data"):
+            source = c.model if not self.done("train") else str(self.networks)
+            data = load_task(
+                c.data,
+                tokenizer_of(source),
+                text=c.text,
+                label=c.label,
+                kind=c.kind,
+                seed=c.seed,
+                max_length=c.max_length,
+                validation_share=c.validation_share,
+                test_share=c.test_share,
+                max_train=c.max_train,
+                max_validation=c.max_validation,
+                max_test=c.max_test,
             )
-            study.run(self.c.trials)
-        if study.exhausted:
-            self._note(f"The searcher found nothing new after {ended[0]} of {self.c.trials} trials and stopped.")
-        if not self.run.front.members:
-            raise BoundError(self._nothing_found())
+        if self.store.get_meta("data", data.fingerprint) != data.fingerprint:
+            raise StudyError(f"`{c.data}` has changed since `{self.folder}` began. Start a new run on the new data.")
+        self._keep("data", data.fingerprint)
+        sizes = {name: len(data.split(name)) for name in ("train", "validation", "test")}
+        task = data.task
+        facts = {"name": task.name, "kind": task.kind, "main": task.main, "metrics": list(task.metrics), "sizes": sizes}
+        self._keep("task", facts)
+        return data
 
-    def _sweeping(self) -> bool:
-        """Whether shallower depths are worth scoring: they are no results where other objectives have to be measured."""
-        return bool(self.c.depths) and all(o.name in ("error", *Cost.yields) for o in self.run.objectives)
+    def _keep(self, name: str, value: Any) -> None:
+        """Keep a fact about the study, unless it is known already."""
+        if self.store.get_meta(name) != value:
+            self.store.set_meta(name, value)
 
-    def _nothing_found(self) -> str:
-        """Which bounds nothing met, and how near the search came."""
-        unpruned = self.run.unpruned
-        for objective, text in zip(self.run.objectives, self.c.objectives, strict=True):
-            broken = [t.values[objective.name] for t in self.run.trials if objective.violated(t.values, unpruned)]
-            if broken:
-                near = min(broken) if objective.upper is not None else max(broken)
-                whole = unpruned.get(objective.name)
-                share = f" ({100 * near / whole:.3g}%)" if whole else ""
-                return (
-                    f"none of {self.c.trials} trials met `{text}`. The nearest had {with_unit(objective.name, near)}{share}. "
-                    "Loosen the bound in a new run, or allow more trials."
-                )
-        return f"none of {self.c.trials} trials could be evaluated: {self.store.trials()[-1].reason}."
+    def keep_curve(self, name: str, rows: Sequence[dict[str, float]]) -> None:
+        for row in rows:
+            self.store.log_curve(name, int(row["step"]), {"loss": row["loss"], "learning_rate": row.get("learning_rate", 0.0)})
+
+    def _build(self, architecture: Architecture) -> Any:
+        """The sub-network as a user would load it. An architecture of another space can only be the unpruned network."""
+        plan = self.space.plan(architecture) if self.space.contains(architecture) else self.supernet.whole
+        return self.supernet.extract(plan)
+
+    def _measuring(self, names: Sequence[str]) -> list[Estimator]:
+        """Estimators for those of latency and memory that are named."""
+        setup = Setup(
+            device=self.device,
+            threads=self.c.threads,
+            batch=self.c.latency_batch,
+            length=self.length,
+            kind=self.data.task.kind,
+            seconds=SECONDS,
+        )
+        identity = digest(str(self.supernet.model.config.to_dict()))
+        return measuring(names, BuildOnce(self._build), setup, identity=identity)
+
+    def _counted(self) -> dict[str, float]:
+        """The unpruned network's counts."""
+        return dict(Cost(self.supernet, self.layers, length=self.length).evaluate([self.layers.largest()])[0].values)
+
+    def _unpruned(self, names: Sequence[str]) -> dict[str, float]:
+        """The unpruned network's values. The space's bounds do not matter to it."""
+        error = SharedWeightsError(self.supernet, self.layers, self.data, batch_size=self.c.evaluation_batch, depths=False)
+        cost = Cost(self.supernet, self.layers, length=self.length)
+        (found,) = Together([cost, error, *self._measuring(names)]).evaluate([self.layers.largest()])
+        if not found.complete:
+            raise StudyError(f"the unpruned network cannot be evaluated: {found.reason}.")
+        return dict(found.values)
+
+    # The stages after the search.
 
     def polish(self) -> None:
         """Fine-tune the best sub-network below each share of the body's parameters."""
         chosen = self._chosen()
-        (self.run.folder / MEMBERS).mkdir(exist_ok=True)
-        for i, member in enumerate(chosen):
-            if member.architecture.key in self.run.polished:
-                continue
-            self._polish_one(member, f"polishing {i + 1} of {len(chosen)}")
+        (self.folder / MEMBERS).mkdir(exist_ok=True)
+        for i, trial in enumerate(chosen):
+            if trial.key not in self.run.polished:
+                self._polish_one(trial, f"polishing {i + 1} of {len(chosen)}")
 
-    def _chosen(self) -> list[Member]:
-        found: dict[str, Member] = {}
+    def _chosen(self) -> list[Trial]:
+        found: dict[str, Trial] = {}
         pool = Front.of(self.run.trials, self.run.objectives, self.run.unpruned)
-        for bound in self.c.bounds():
+        for bound in self.c.levels():
             try:
                 best = pool.best(under={"body_parameters": bound})
             except BoundError as error:
                 self.log.write("not polished", bound=str(bound), reason=str(error))
                 continue
-            found.setdefault(best.architecture.key, best)
+            found.setdefault(best.key, best)
         return list(found.values())
 
-    def _polish_one(self, member: Member, title: str) -> None:
-        key = member.architecture.key
-        plan = self.space.plan(member.architecture)
+    def _polish_one(self, trial: Trial, title: str) -> None:
+        key, plan = trial.key, self.space.plan(trial.architecture)
         student = self.supernet.extract(plan)
-        scratch = self.folder / SCRATCH / f"polish-{key}"
-        name = f"polish {key[:8]}"
+        scratch = self.networks / "training" / f"polish-{key}"
         try:
-            with self.progress.bar(title) as advance, quiet():
+            with self.progress.bar(title) as advance:
                 rows = polish(
                     student, self.supernet.model, self.data, self.c.polishing(), scratch, device=self.device, progress=advance
                 )
         except EvaluationFailure as failure:
             self.log.write("polish failed", key=key, reason=str(failure))
-            self.store.add(member.architecture, "failed", {}, POLISH, reason=str(failure))
+            self.store.add(Trial(None, trial.architecture, Status.FAILED, reason=str(failure), origin=POLISH))
             return
-        self._keep_curve(name, rows)
-        validation = score(student, self.data.task, self.data.batches("validation", self.c.evaluation_batch))
-        test = score(student, self.data.task, self.data.batches("test", self.c.evaluation_batch))
-        target = self.run.folder / MEMBERS / key
+        self.keep_curve(f"polish {key[:8]}", rows)
+        validation, test = (
+            score(student, self.data.task, self.data.batches(split, self.c.evaluation_batch))
+            for split in ("validation", "test")
+        )
+        target = self.folder / MEMBERS / key
         shutil.rmtree(target, ignore_errors=True)  # an unfinished earlier try: its result was never stored
-        with quiet():
-            save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=student)
-        counted = {n: v for n, v in member.values.items() if n != "error"}
+        save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=student)
+        counted = {n: v for n, v in trial.values.items() if n != "error"}
         self.store.add(
-            member.architecture,
-            "complete",
-            {"error": validation["error"], **counted},
-            POLISH,
-            {f"test_{n}": v for n, v in test.items()},
+            Trial(
+                None,
+                trial.architecture,
+                values={"error": validation["error"], **counted},
+                origin=POLISH,
+                details={f"test_{n}": v for n, v in test.items()},
+            )
         )
         shutil.rmtree(scratch, ignore_errors=True)
 
     def report(self) -> None:
         """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished ones only."""
-        front = self.run.front
-        wanted = set(self.run.polished) or {m.architecture.key for m in self._chosen()}
-        chosen = [m for m in front.pool if m.key in wanted]  # those that the report compares with the whole network
-        keys = {m.key for m in front} | {m.key for m in chosen} | set(self.run.polished)
+        front, polished = self.run.front, self.run.polished
+        # those that the report compares with the unpruned network
+        wanted = set(polished) or {t.key for t in self._chosen()}
+        chosen = [m for m in front.pool if m.key in wanted]
+        keys = {m.key for m in front} | {m.key for m in chosen} | set(polished)
         members = [m for m in front.pool if m.key in keys]
         tests = self.run.tests
         with self.progress.bar("scoring on test data") as advance:
@@ -189,59 +227,26 @@ class Stages(Workbench):
                 self.store.set_meta("unpruned_test", score(self.supernet.model, self.data.task, batches))
             for done, member in enumerate(members):
                 if member.key not in tests:
-                    tests[member.key] = self._test(member.architecture, batches)
+                    tests[member.key] = score(self._build(member.architecture), self.data.task, batches)
                 advance(done + 1, len(members))
         self.store.set_meta("tests", tests)
         with self.progress.bar("measuring on this machine") as advance:
             self._measure([m.architecture for m in chosen], advance)
         self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
-        from secateur.verbs.report import write
+        self.write_report()
 
-        try:
-            write(self.run)
-        except MissingExtraError as error:
-            self._note(f"No report was written: {error} Then: secateur report {self.run.folder}")
-
-    # Helpers
-
-    def _train(self, name: str, strategy: Any, settings: Any) -> None:
-        with self.progress.bar(f"training ({strategy.name})") as advance, quiet():
-            rows = train_supernet(
-                self.supernet,
-                strategy,
-                self.data,
-                settings,
-                self.folder / SCRATCH / name,
-                device=self.device,
-                progress=advance,
-            )
-        self._keep_curve(name, rows)
-
-    def _keep_curve(self, name: str, rows: list[dict[str, float]]) -> None:
-        for row in rows:
-            self.store.log_curve(name, int(row["step"]), {"loss": row["loss"], "learning_rate": row.get("learning_rate", 0.0)})
-
-    def _save(self, folder: Path) -> None:
-        with quiet():
-            self.supernet.model.save_pretrained(folder)
-            self.data.tokenizer.save_pretrained(folder)
-
-    def _test(self, architecture: Any, batches: Any) -> dict[str, float]:
-        return score(self._build(architecture), self.data.task, batches)
-
-    def _measure(self, architectures: list[Any], advance: Any) -> None:
-        """Latency and memory of the whole network and of the chosen ones, for the report's before and after."""
+    def _measure(self, architectures: Sequence[Architecture], advance: Advance) -> None:
+        """Latency and memory of the unpruned network and of the chosen ones, for the report's before and after."""
         measured = self.run.measured
-        estimators = self._measuring(["latency", "memory"])
-        jobs: list[tuple[str, Any]] = [("unpruned", self.layers.largest()), *((a.key, a) for a in architectures)]
+        together = Together(self._measuring(["latency", "memory"]))
+        jobs = [("unpruned", self.layers.largest()), *((a.key, a) for a in architectures)]
         for done, (key, architecture) in enumerate(jobs):
             if key not in measured:
-                values: dict[str, float] = {}
-                for estimator in estimators:
-                    found = estimator.evaluate([architecture])[0]
-                    values.update(found.values)
-                    if found.details.get("latency_loaded"):
-                        self._note("The machine was busy with other work while latencies were measured: they are too high.")
-                measured[key] = values
+                (found,) = together.evaluate([architecture])
+                measured[key] = dict(found.values)
+                if found.reason is not None:
+                    self.note(f"{architecture} could not be measured: {found.reason}.")
+                if found.details.get("latency_loaded"):
+                    self.note("The machine was busy with other work while latencies were measured: they are too high.")
             advance(done + 1, len(jobs))
         self.store.set_meta("measured", measured)

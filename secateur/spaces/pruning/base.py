@@ -43,6 +43,10 @@ class PruningSpace(ProductSpace):
         """What the architecture keeps of the network."""
         return self.plan_of(self.values(architecture))
 
+    def start(self, rng: Generator) -> Architecture:
+        """The upper bound: without bounds the unpruned network, the best that there is."""
+        return self.largest()
+
     def values(self, architecture: Architecture) -> np.ndarray:
         return self.values_of(dict(architecture.choices))
 

@@ -1,0 +1,57 @@
+"""What a way to prune is: stages before the search, and how the search scores a candidate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from secateur.estimators.base import Estimator
+from secateur.spaces.pruning import PruningSpace
+from secateur.supernet import Supernet
+from secateur.tasks import TaskData
+
+#: A stage's name in the journal, and what is done.
+Step = tuple[str, Callable[[], None]]
+
+
+class Bench(Protocol):
+    """What a method works on: the run's settings, data, network and space, and a folder for what it leaves."""
+
+    c: Any
+    data: TaskData
+    supernet: Supernet
+    space: PruningSpace
+    device: str
+    progress: Any
+    #: Where a method keeps its network.
+    networks: Path
+
+    def done(self, stage: str) -> bool:
+        """Whether a stage has ended well."""
+
+    def keep_curve(self, name: str, rows: Sequence[dict[str, float]]) -> None:
+        """Keep the losses of a training."""
+
+
+class Method(ABC):
+    """One way to prune, for one run."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    @abstractmethod
+    def network(self) -> Supernet:
+        """The network as the last finished stage left it."""
+
+    @abstractmethod
+    def stages(self) -> list[Step]:
+        """What comes before the search, in order."""
+
+    @abstractmethod
+    def estimators(self) -> list[Estimator]:
+        """How the search scores a candidate's error."""
+
+    def tidy(self) -> None:  # noqa: B027 - not every method leaves something behind
+        """Remove what only an unfinished run needs."""

@@ -1,0 +1,29 @@
+"""What a predictor is: fitted to observations, it gives a mean and a deviation for anything else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+class Fitted(ABC):
+    """A predictor that has seen observations. `targets` (n, m) are those it rests on, believed ones included."""
+
+    targets: np.ndarray
+
+    @abstractmethod
+    def predict(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means and deviations, (k, m) each, at vectors (k, d)."""
+
+
+class Predictor(ABC):
+    """A way to learn from vectors and targets."""
+
+    @abstractmethod
+    def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted | None:
+        """Fitted to `targets` (n, m) at `inputs` (n, d); None where that cannot be done.
+
+        `waiting` (p, d) are being evaluated: the model's mean stands for what they will bring (Ginsbourger et al. 2010 call it
+        the kriging believer), so that the next proposal looks elsewhere. `seed` is of all that is random.
+        """

@@ -1,0 +1,7 @@
+"""Who evaluates the trials of a study: this process, or others."""
+
+from secateur.study.executors.base import Executor, Recipe
+from secateur.study.executors.inline import Inline
+from secateur.study.executors.processes import Processes
+
+__all__ = ["Executor", "Inline", "Processes", "Recipe"]

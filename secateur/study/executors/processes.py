@@ -1,0 +1,141 @@
+"""Trials in processes of their own, side by side."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from secateur.errors import ConfigurationError, SecateurError, StudyError
+from secateur.estimators.together import Known, Outcome
+from secateur.study.executors.base import Executor, Recipe
+from secateur.trial import Status, Trial
+
+#: How often a trial is begun before the process that dies of it is its failure.
+ATTEMPTS = 2
+
+Task = tuple[Trial, Known, bool]
+
+
+class Processes(Executor):
+    """`workers` processes, each with estimators of its own, made by the recipe.
+
+    A process that dies (killed, out of memory) is replaced and its trial begun again; the second time the trial has failed.
+    Each process computes with its share of the cores.
+    """
+
+    def __init__(self, recipe: Recipe, workers: int) -> None:
+        if workers < 1:
+            raise ConfigurationError(f"`workers` must be at least 1, got {workers}.")
+        self.recipe, self.workers = recipe, workers
+        self._threads = max(1, (os.cpu_count() or 1) // workers)
+        self._waiting: deque[Task] = deque()
+        self._idle: list[_Worker] = []
+        self._busy: dict[Connection, _Worker] = {}
+        self._attempts: dict[int | None, int] = {}
+
+    def submit(self, trial: Trial, known: Known, extras: bool) -> None:
+        self._waiting.append((trial, dict(known), extras))
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._waiting and (self._idle or len(self._busy) < self.workers):
+            worker = self._idle.pop() if self._idle else _Worker(self.recipe, self._threads)
+            task = self._waiting.popleft()
+            self._attempts[task[0].id] = self._attempts.get(task[0].id, 0) + 1
+            worker.begin(task)
+            self._busy[worker.pipe] = worker
+
+    def take(self) -> Outcome:
+        while True:
+            ready = next(pipe for pipe in wait(list(self._busy)) if isinstance(pipe, Connection))
+            worker = self._busy.pop(ready)
+            trial = worker.task[0]
+            try:
+                found = ready.recv()
+            except (EOFError, OSError):
+                worker.end()
+                lost = self._lost(worker)
+                self._hand_out()
+                if lost is None:
+                    continue
+                return lost
+            self._idle.append(worker)
+            self._hand_out()
+            self._attempts.pop(trial.id, None)
+            if isinstance(found, BaseException):
+                raise found
+            outcome: Outcome = found
+            return outcome
+
+    def _lost(self, worker: _Worker) -> Outcome | None:
+        """What becomes of the trial of a process that died: another attempt, or its failure."""
+        trial = worker.task[0]
+        if self._attempts[trial.id] < ATTEMPTS:
+            self._waiting.appendleft(worker.task)
+            return None
+        code = worker.process.exitcode
+        reason = f"the process that evaluated it died {ATTEMPTS} times (exit code {code}); out of memory?"
+        return Outcome(replace(trial, status=Status.FAILED, reason=reason))
+
+    def close(self) -> None:
+        for worker in (*self._idle, *self._busy.values()):
+            worker.end()
+        self._idle.clear()
+        self._busy.clear()
+        self._waiting.clear()
+
+
+class _Worker:
+    """One process, and the trial it is at."""
+
+    task: Task
+
+    def __init__(self, recipe: Recipe, threads: int) -> None:
+        # A new interpreter: a fork would copy the locks and threads of the libraries that are loaded here.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(other, recipe, threads), daemon=True)
+        self.process.start()
+        other.close()
+
+    def begin(self, task: Task) -> None:
+        self.task = task
+        try:
+            self.pipe.send(task)
+        except OSError:  # it has died already: `take` will notice
+            pass
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.join()
+        self.pipe.close()
+
+
+def _serve(pipe: Any, recipe: Recipe, threads: int) -> None:
+    """The life of a worker: make the estimators, then one trial after the other until nobody is there to send one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # before the libraries that read it are loaded
+    together = None
+    while True:
+        try:
+            trial, known, extras = pipe.recv()
+        except (EOFError, OSError):
+            return
+        found: Outcome | BaseException
+        try:
+            together = together or recipe.make()
+            found = together.outcome(trial, known, extras)
+        except SecateurError as error:
+            found = error
+        except Exception as error:
+            found = StudyError(f"a worker could not make its estimators: {type(error).__name__}: {error}")
+        try:
+            pipe.send(found)
+        except OSError:
+            return

@@ -1,0 +1,272 @@
+"""A study in a database: SQLite or PostgreSQL.
+
+A PostgreSQL URL holds one study; `?options=-csearch_path%3Dname` gives each its own schema.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.architecture import Architecture
+from secateur.estimators.together import CacheEntry
+from secateur.study.database import Database, damaged
+from secateur.study.schema import VERSION, schema
+from secateur.study.store import Numbers, StageRow, Store, must_have_ended, not_running
+from secateur.trial import Status, Trial
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+Details = Mapping[str, float | str]
+
+
+class SqlStore(Store):
+    """A study on disk or on a server. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.name = database.name
+
+    @classmethod
+    def create(cls, where: str | Path, settings: Mapping[str, Any] | None = None) -> SqlStore:
+        """A new study in a file or at a database URL. Raises StudyError where something is there."""
+        return cls(Database.create(where, {"schema": str(VERSION), "settings": json.dumps(dict(settings or {}))}))
+
+    @classmethod
+    def open(cls, where: str | Path) -> SqlStore:
+        """An existing study. Raises StudyError where there is none, or it is damaged; the file is then left as it is."""
+        return cls(Database.open(where))
+
+    def close(self) -> None:
+        self.database.close()
+
+    # Trials
+
+    def begin(self, trial: Trial) -> Trial:
+        begun = replace(trial, status=Status.RUNNING, started=time.time())
+        return replace(begun, number=self.database.write(lambda connection: _insert(connection, begun)))
+
+    def restart(self, trial: Trial) -> None:
+        from sqlalchemy import update
+
+        trials = schema().trials
+        again = update(trials).where(trials.c.number == trial.number).values(started=time.time())
+        self.database.write(lambda connection: connection.execute(again))
+
+    def finish(self, trial: Trial, extras: Sequence[Trial] = (), cache: Sequence[CacheEntry] = ()) -> list[Trial]:
+        from sqlalchemy import select, update
+
+        must_have_ended(trial)
+        trials = schema().trials
+
+        def write(connection: Connection) -> Sequence[Row[Any]]:
+            now, told = time.time(), _next_told(connection)
+            row = _row(replace(trial, finished=now, told=told))
+            ends = {name: row[name] for name in ("status", "values", "details", "reason", "finished", "told", "curve", "seconds")}
+            running = trials.c.number == trial.number, trials.c.status == Status.RUNNING.value
+            if connection.execute(update(trials).where(*running).values(ends)).rowcount != 1:
+                raise not_running(self.name, trial)
+            for place, extra in enumerate(extras, start=told + 1):
+                _insert(connection, replace(extra, told=place, started=now, finished=now))
+            _keep(connection, cache)
+            return connection.execute(select(trials).where(trials.c.told >= told).order_by(trials.c.told)).all()
+
+        return self._decoded(self.database.write(write))
+
+    def add(self, trial: Trial, *, told: bool = False) -> int:
+        must_have_ended(trial)
+
+        def write(connection: Connection) -> int:
+            now, place = time.time(), _next_told(connection) if told else None
+            return _insert(connection, replace(trial, told=place, started=now, finished=now))
+
+        return self.database.write(write)
+
+    def trials(self) -> list[Trial]:
+        from sqlalchemy import select
+
+        trials = schema().trials
+        return self._decoded(self._rows(select(trials).order_by(trials.c.number)))
+
+    def running(self) -> list[Trial]:
+        from sqlalchemy import select
+
+        trials = schema().trials
+        query = select(trials).where(trials.c.status == Status.RUNNING.value).order_by(trials.c.number)
+        return self._decoded(self._rows(query))
+
+    def known(self, key: str) -> dict[str, CacheEntry]:
+        from sqlalchemy import select
+
+        cache = schema().cache
+        rows = self._rows(select(cache).where(cache.c.key == key))
+        found = ((r.fingerprint, self._json(r._mapping["values"]), self._json(r.details)) for r in rows)
+        return {name: CacheEntry(key, name, values, details) for name, values, details in found}
+
+    # Facts about the study, curves of trainings, stages
+
+    def get_meta(self, key: str, default: Any = None) -> Any:
+        from sqlalchemy import select
+
+        meta = schema().meta
+        rows = self._rows(select(meta.c.value).where(meta.c.key == key))
+        return self._json(rows[0][0]) if rows else default
+
+    def set_meta(self, key: str, value: Any) -> None:
+        self._replace(schema().meta, {"key": key}, {"value": json.dumps(value)})
+
+    def log_curve(self, name: str, step: int, values: Numbers) -> None:
+        self._replace(schema().curves, {"name": name, "step": step}, {"values": _numbers(values)})
+
+    def curve(self, name: str) -> list[tuple[int, dict[str, float]]]:
+        from sqlalchemy import select
+
+        curves = schema().curves
+        rows = self._rows(select(curves.c.step, curves.c["values"]).where(curves.c.name == name).order_by(curves.c.step))
+        return [(step, self._json(text)) for step, text in rows]
+
+    def curves(self) -> list[str]:
+        from sqlalchemy import select
+
+        name = schema().curves.c.name
+        return [row[0] for row in self._rows(select(name).distinct().order_by(name))]
+
+    def stages(self) -> list[StageRow]:
+        from sqlalchemy import select
+
+        stages = schema().stages
+        rows = self._rows(select(stages).order_by(stages.c.number))
+        return [StageRow(r.name, r.status, r.started, r.finished, self._json(r.details), r.reason) for r in rows]
+
+    def write_stage(self, row: StageRow) -> None:
+        from sqlalchemy import insert, update
+
+        stages = schema().stages
+        values = {"status": row.status, "started": row.started, "finished": row.finished, "reason": _plain(row.reason)}
+        values["details"] = json.dumps(dict(row.details))
+
+        def write(connection: Connection) -> None:
+            changed = connection.execute(update(stages).where(stages.c.name == row.name).values(values))
+            if changed.rowcount == 0:
+                connection.execute(insert(stages).values({**values, "name": row.name}))
+
+        self.database.write(write)
+
+    def _rows(self, query: Any) -> Sequence[Row[Any]]:
+        return self.database.read(lambda connection: connection.execute(query).all())
+
+    def _replace(self, table: Any, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """The row with this key, in the place of what was there."""
+        from sqlalchemy import delete, insert
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(table).where(*(table.c[name] == value for name, value in key.items())))
+            connection.execute(insert(table).values({**key, **values}))
+
+        self.database.write(write)
+
+    def _decoded(self, rows: Sequence[Row[Any]]) -> list[Trial]:
+        try:
+            return [
+                Trial(
+                    row.proposal,
+                    Architecture.from_json(row.architecture),
+                    Status(row.status),
+                    json.loads(row._mapping["values"]),
+                    row.budget,
+                    row.reason,
+                    row.origin,
+                    json.loads(row.details),
+                    tuple((budget, values) for budget, values in json.loads(row.curve or "[]")),
+                    row.seconds,
+                    row.continues,
+                    row.number,
+                    row.started,
+                    row.finished,
+                    row.told,
+                )
+                for row in rows
+            ]
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(self.name, error) from error
+
+    def _json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise damaged(self.name, error) from error
+
+
+def _next_told(connection: Connection) -> int:
+    from sqlalchemy import func, select
+
+    return 1 + int(connection.execute(select(func.coalesce(func.max(schema().trials.c.told), -1))).scalar_one())
+
+
+def _insert(connection: Connection, trial: Trial) -> int:
+    from sqlalchemy import insert
+
+    key = connection.execute(insert(schema().trials), _row(trial)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    """A trial as a row, but for its number."""
+    return {
+        "proposal": trial.id,
+        "told": trial.told,
+        "key": trial.key,
+        "architecture": trial.architecture.to_json(),
+        "status": str(trial.status),
+        "values": _numbers(trial.values),
+        "details": _details(trial.details),
+        "reason": _plain(trial.reason),
+        "origin": trial.origin,
+        "budget": trial.budget,
+        "continues": trial.continues,
+        "curve": json.dumps([[float(b), json.loads(_numbers(v))] for b, v in trial.curve]) if trial.curve else None,
+        "seconds": trial.seconds,
+        "started": trial.started,
+        "finished": trial.finished,
+    }
+
+
+def _keep(connection: Connection, entries: Sequence[CacheEntry]) -> None:
+    """Keep what estimators found; an older entry of the same key and fingerprint is replaced."""
+    from sqlalchemy import bindparam, delete, insert
+
+    rows = {
+        (e.key, e.fingerprint): {
+            "key": e.key,
+            "fingerprint": e.fingerprint,
+            "values": _numbers(e.values),
+            "details": _details(e.details),
+        }
+        for e in entries
+    }
+    if not rows:
+        return
+    cache = schema().cache
+    old = delete(cache).where(cache.c.key == bindparam("old_key"), cache.c.fingerprint == bindparam("old_fingerprint"))
+    connection.execute(old, [{"old_key": key, "old_fingerprint": name} for key, name in rows])
+    connection.execute(insert(cache), list(rows.values()))
+
+
+def _numbers(values: Numbers) -> str:
+    # float(): numpy's and torch's scalars are no JSON, and a resumed study must see what the first one saw
+    return json.dumps({name: float(value) for name, value in values.items()})
+
+
+def _details(details: Details) -> str:
+    return json.dumps({name: value if isinstance(value, str) else float(value) for name, value in details.items()})
+
+
+def _plain(text: str | None) -> str | None:
+    """Text that every database takes: no NUL, no half surrogates."""
+    return None if text is None else text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
