@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from secateur.report.data import kind
-from secateur.report.numbers import SPACE, show
 from secateur.runs.folder import LOG, RunFolder
 from secateur.runs.progress import Progress
 from secateur.study import Journal, RunLog
-
-
-def with_unit(quantity: str, value: float) -> str:
-    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567, snip 0.0123."""
-    if kind(quantity) in ("seconds", "bytes"):
-        return f"{quantity} {show(value, kind(quantity)).replace(SPACE, ' ')}"
-    return f"{quantity} {value:,.0f}" if float(value).is_integer() else f"{quantity} {value:g}"
 
 
 class Staged:

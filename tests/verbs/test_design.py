@@ -11,10 +11,10 @@ import pytest
 
 import secateur.runs.design.stages as stages
 from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.report.numbers import with_unit
 from secateur.runs.design.run import MEASURED, DesignRun
 from secateur.runs.opening import open_run
 from secateur.runs.progress import Progress
-from secateur.runs.stages import with_unit
 from secateur.spaces import decoder_counts
 from secateur.study.assessment import Assessor
 from secateur.verbs.design import design

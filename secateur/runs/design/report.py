@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from secateur import __version__
-from secateur.report import DesignReportData, write_design_report
+from secateur.report import DesignReportData, write_report
 from secateur.runs.design.run import MEASURED, DesignMember, DesignRun
 from secateur.runs.folder import REPORT
 from secateur.runs.prune.run import now
@@ -16,7 +16,7 @@ _BACKBONES = {"gpt2": "GPT-2", "transformer_xl": "Transformer-XL"}
 
 
 def write(run: DesignRun) -> Path:
-    return write_design_report(report_data(run), run.folder / REPORT)
+    return write_report(report_data(run), run.folder / REPORT)
 
 
 def report_data(run: DesignRun) -> DesignReportData:

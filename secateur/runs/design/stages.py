@@ -22,11 +22,12 @@ from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.turns import Found, measure_in_turns
 from secateur.objectives import Objective
+from secateur.report.numbers import with_unit
 from secateur.rng import generator
 from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import MEASURED, DesignMember, DesignRun
 from secateur.runs.progress import Progress
-from secateur.runs.stages import Staged, with_unit
+from secateur.runs.stages import Staged
 from secateur.spaces.layer_scaling import base_of
 from secateur.study import Study
 

@@ -16,10 +16,10 @@ from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.export.checkpoint import save_checkpoint
+from secateur.report.numbers import with_unit
 from secateur.rng import generator
 from secateur.runs.prune.run import MEMBERS, ORDER
 from secateur.runs.prune.workbench import SCRATCH, WARMED, Workbench
-from secateur.runs.stages import with_unit
 from secateur.study import POLISH, Front, Member, Study
 from secateur.supernet import Importance, importance, reorder
 from secateur.tasks import Examples
