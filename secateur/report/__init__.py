@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from secateur.report.data import DesignReportData, ReportData
-from secateur.report.design_page import design_page
+from secateur.report.design_page import design_html
 from secateur.report.page import write_page
-from secateur.report.prune_page import prune_page
+from secateur.report.prune_page import prune_html
 
 __all__ = ["DesignReportData", "ReportData", "render", "write_report"]
 
 
 def render(data: ReportData | DesignReportData) -> str:
     """The page of a run. Raises MissingExtraError where plotly or jinja2 is not installed."""
-    return design_page(data) if isinstance(data, DesignReportData) else prune_page(data)
+    return design_html(data) if isinstance(data, DesignReportData) else prune_html(data)
 
 
 def write_report(data: ReportData | DesignReportData, path: str | Path) -> Path:

@@ -103,19 +103,24 @@ def columns_of(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[floa
 
 def points(group: Group, x: str, y: str, z: str = "", **meta: Any) -> Any:
     """A trace of the group's rows by their values of these names, in space where `z` is named."""
-    names = {"x": x, "y": y, "z": z} if z else {"x": x, "y": y}
-    columns = columns_of(group.rows, list(names.values()))
-    return (graph_objects().Scatter3d if z else graph_objects().Scatter)(
-        **{place: columns[name] for place, name in names.items()},
-        name=group.name,
-        mode="lines+markers" if group.joined else "markers",
-        marker=group.marker,
-        line=group.line,
+    places = {place: name for place, name in (("x", x), ("y", y), ("z", z)) if name}
+    columns = columns_of(group.rows, list(places.values()))
+    return dots(
+        {place: columns[name] for place, name in places.items()},
+        group.name,
+        group.marker,
+        group.hover,
         customdata=[row.get("key", "") for row in group.rows],
-        hovertext=group.hover,
-        hoverinfo="text",
+        mode="lines+markers" if group.joined else "markers",
+        line=group.line,
         meta={"role": group.role, **meta},
     )
+
+
+def dots(at: Mapping[str, Sequence[Any]], name: str, marker: Mapping[str, Any], hovers: Sequence[str], **more: Any) -> Any:
+    """A trace of single points: `at` has their x and y, and z where they stand in space."""
+    trace = graph_objects().Scatter3d if "z" in at else graph_objects().Scatter
+    return trace(**{**at, "name": name, "mode": "markers", "marker": marker, "hovertext": hovers, "hoverinfo": "text", **more})
 
 
 def line(x: Sequence[Any], y: Sequence[Any], style: Mapping[str, Any], **more: Any) -> Any:

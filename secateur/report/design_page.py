@@ -47,16 +47,10 @@ def _groups(data: DesignReportData) -> list[charts.Group]:
     """What is drawn in every view: the candidates first, then members of the front and the baselines' families."""
     measured = [e for e in data.front if e.get("measured")]
     predicted = [e for e in data.front if not e.get("measured")]
-    green = {"color": charts.GREEN, "size": 9}
+    green, hollow = {"color": charts.GREEN, "size": 9}, {"symbol": "circle-open"} if measured else {}
     groups = [
         _group(data, "front", "front, measured" if predicted else "Pareto front", measured, green),
-        _group(
-            data,
-            "front",
-            "front, predicted" if measured else "Pareto front",
-            predicted,
-            green | {"symbol": "circle-open"} if measured else green,
-        ),
+        _group(data, "front", "front, predicted" if measured else "Pareto front", predicted, green | hollow),
     ]
     for i, family in enumerate(rows_of.families(data)):
         rows = sorted((b for b in data.baselines if b["family"] == family), key=lambda b: int(b["layers"]))
@@ -109,22 +103,12 @@ def prediction_figure(data: DesignReportData) -> charts.Figure | None:
     traces = [charts.line(ends, ends, {"color": charts.GREY, "width": 1, "dash": "dash"}, hoverinfo="skip", name="equal")]
     for name, found, colour, size in (("checked after the fit", checks, charts.GREY, 6), ("front", rows, charts.GREEN, 8)):
         if found:
-            traces.append(
-                charts.graph_objects().Scatter(
-                    x=[p["predicted"] for p in found],
-                    y=[p["measured"] for p in found],
-                    name=name,
-                    mode="markers",
-                    marker={"color": colour, "size": size},
-                    customdata=[p.get("key", "") for p in found],
-                    hovertext=[_hover_prediction(p, entries.get(p.get("key", ""))) for p in found],
-                    hoverinfo="text",
-                )
-            )
-    predicted, measured = (
-        {**charts.axis("latency"), "title": {"text": f"{which} latency"}} for which in ("predicted", "measured")
-    )
-    return charts.scatter_figure(traces, predicted, measured)
+            keys = [p.get("key", "") for p in found]
+            hovers = [_hover_prediction(p, entries.get(key)) for p, key in zip(found, keys, strict=True)]
+            at = {"x": [p["predicted"] for p in found], "y": [p["measured"] for p in found]}
+            traces.append(charts.dots(at, name, {"color": colour, "size": size}, hovers, customdata=keys))
+    axes = ({**charts.axis("latency"), "title": {"text": f"{which} latency"}} for which in ("predicted", "measured"))
+    return charts.scatter_figure(traces, *axes)
 
 
 def _hover_prediction(point: Row, entry: Row | None) -> str:
@@ -134,7 +118,7 @@ def _hover_prediction(point: Row, entry: Row | None) -> str:
     return f"{text}<br>predicted {error:+.1%} off"
 
 
-def design_page(data: DesignReportData) -> str:
+def design_html(data: DesignReportData) -> str:
     """The page. Raises MissingExtraError where plotly or jinja2 is not installed."""
     figures = {
         "slices": slice_figures(data),

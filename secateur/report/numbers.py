@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from secateur.objectives import QUANTITIES
@@ -10,6 +11,8 @@ from secateur.objectives import QUANTITIES
 #: Between a number and its unit: a space at which no line breaks.
 SPACE = "\N{NO-BREAK SPACE}"
 MISSING = "–"
+#: Powers of 1,000, for bytes too.
+_STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def title(quantity: str) -> str:
@@ -37,22 +40,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
-def _scaled(value: float, unit: str, steps: tuple[tuple[float, str], ...]) -> str:
+def _scaled(value: float, unit: str = "", steps: Sequence[tuple[float, str]] = _STEPS) -> str:
     for factor, prefix in steps:
         # 999.6 in a smaller step would be shown as 1000: it belongs to the larger one.
         if abs(value) >= factor * 0.9995:
             return f"{significant(value / factor)}{SPACE}{prefix}{unit}"
     return f"{value:g}{SPACE}{unit}".rstrip(SPACE)
-
-
-def count(value: float) -> str:
-    """1234567 → 1.23 M. Below 1,000 as it is."""
-    return _scaled(value, "", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))).rstrip(SPACE)
-
-
-def size(value: float) -> str:
-    """Bytes: 1234567 → 1.23 MB (powers of 1,000)."""
-    return _scaled(value, "B", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")))
 
 
 def seconds(value: float) -> str:
@@ -69,7 +62,10 @@ def seconds(value: float) -> str:
 
 
 def show(value: Any, how: str) -> str:
-    """`value` as text, integer, score, count, bytes, seconds or share (1 = 100 %). What is text already stays as it is."""
+    """`value` as text, integer, score, count (1234567: 1.23 M), bytes, seconds or share (1 = 100 %).
+
+    What is text already stays as it is.
+    """
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return MISSING
     if how == "text" or isinstance(value, str):
@@ -80,7 +76,7 @@ def show(value: Any, how: str) -> str:
         return f"{value:.4f}"
     if how == "share":
         return f"{value * 100:.1f}{SPACE}%"
-    return {"count": count, "bytes": size, "seconds": seconds}[how](value)
+    return seconds(value) if how == "seconds" else _scaled(value, {"count": "", "bytes": "B"}[how])
 
 
 def lower_by(part: float) -> str:

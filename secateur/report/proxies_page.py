@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 
-from secateur.report.charts import COLOURS, GREEN, Figure, figure, line, plain_axis
+from secateur.report.charts import COLOURS, GREEN, Figure, dots, figure, line, plain_axis
 from secateur.report.numbers import significant
 from secateur.report.page import page
 from secateur.report.rows import Column, Table
@@ -19,18 +20,10 @@ def lines_figure(series: Series, name: str) -> Figure:
     """One line per proxy over the bins (per cent, value); bins without a value are left out."""
     traces = []
     for i, (proxy, bins) in enumerate(series.items()):
-        known = [(share, value) for share, value in bins if value is not None]
+        shares, values = [share for share, value in bins if value is not None], [v for _, v in bins if v is not None]
         style = {"color": COLOURS[i % len(COLOURS)], "width": 1.8, "dash": _DASHES[i // len(COLOURS) % len(_DASHES)]}
-        traces.append(
-            line(
-                [share for share, _ in known],
-                [value for _, value in known],
-                style,
-                name=proxy,
-                mode="lines+markers",
-                hovertemplate="%{y:.3f} at %{x:g} %",
-            )
-        )
+        shown = {"name": escape(proxy), "mode": "lines+markers", "hovertemplate": "%{y:.3f} at %{x} %"}
+        traces.append(line(shares, values, style, **shown))
     lowest = min([0.0, *(value for bins in series.values() for _, value in bins if value is not None)])
     return figure(
         traces,
@@ -44,8 +37,8 @@ def scatter_figure(scores: Sequence[float], perplexities: Sequence[float]) -> Fi
     """A proxy's places (1 is what it likes best) against perplexities: one dot per network."""
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
     said = [f"{significant(scores[i])}: perplexity {perplexities[i]:.4g}" for i in order]
-    dots = {"mode": "markers", "marker": {"color": GREEN, "size": 5, "opacity": 0.65}, "hovertext": said, "hoverinfo": "text"}
-    trace = line(list(range(1, len(scores) + 1)), [perplexities[i] for i in order], {"color": GREEN}, **dots)
+    at = {"x": list(range(1, len(scores) + 1)), "y": [perplexities[i] for i in order]}
+    trace = dots(at, "", {"color": GREEN, "size": 5, "opacity": 0.65}, said)
     margin = {"l": 52, "r": 8, "t": 4, "b": 40}
     return figure([trace], xaxis=plain_axis("place by proxy"), yaxis=plain_axis("perplexity"), margin=margin)
 

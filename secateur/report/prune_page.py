@@ -74,16 +74,10 @@ def curve_figures(data: ReportData) -> dict[str, charts.Figure]:
         traces = []
         for i, column in enumerate(columns):
             known = [row for row in rows if column in row]
-            traces.append(
-                charts.line(
-                    [row["step"] for row in known],
-                    [finite(row[column]) for row in known],
-                    {"color": charts.COLOURS[i % len(charts.COLOURS)], "width": 1.8},
-                    name=html.escape(column.replace("_", " ")),
-                    mode="lines" if len(known) > 1 else "markers",
-                    hovertemplate="step %{x}: %{y:.4g}<extra></extra>",
-                )
-            )
+            steps, values = [row["step"] for row in known], [finite(row[column]) for row in known]
+            style = {"color": charts.COLOURS[i % len(charts.COLOURS)], "width": 1.8}
+            shown = {"mode": "lines" if len(known) > 1 else "markers", "hovertemplate": "step %{x}: %{y:.4g}<extra></extra>"}
+            traces.append(charts.line(steps, values, style, name=html.escape(column.replace("_", " ")), **shown))
         if traces:
             several = len(traces) > 1
             figures[name] = charts.figure(
@@ -151,7 +145,7 @@ def units_figure(data: ReportData) -> charts.Figure | None:
     )
 
 
-def prune_page(data: ReportData) -> str:
+def prune_html(data: ReportData) -> str:
     """The page. Raises MissingExtraError where plotly or jinja2 is not installed."""
     figures = {
         "pareto": pareto_figure(data),
