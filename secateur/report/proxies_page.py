@@ -37,8 +37,8 @@ def scatter_figure(scores: Sequence[float], perplexities: Sequence[float]) -> Fi
     """A proxy's places (1 is what it likes best) against perplexities: one dot per network."""
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
     said = [f"{significant(scores[i])}: perplexity {perplexities[i]:.4g}" for i in order]
-    at = {"x": list(range(1, len(scores) + 1)), "y": [perplexities[i] for i in order]}
-    trace = dots(at, "", {"color": GREEN, "size": 5, "opacity": 0.65}, said)
+    ranks, found = list(range(1, len(scores) + 1)), [perplexities[i] for i in order]
+    trace = dots({"x": ranks, "y": found}, "", {"color": GREEN, "size": 5, "opacity": 0.65}, said)
     margin = {"l": 52, "r": 8, "t": 4, "b": 40}
     return figure([trace], xaxis=plain_axis("place by proxy"), yaxis=plain_axis("perplexity"), margin=margin)
 
