@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from secateur.report.design_tables import comparison_rows, prediction_errors
+from secateur.report.design_rows import comparison_rows, prediction_errors
 from secateur.runs.design.report import report_data
 from secateur.runs.opening import open_run
 

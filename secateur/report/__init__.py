@@ -1,17 +1,22 @@
-"""The report of a run: tables are computed, figures drawn from them, and one HTML file holds it all."""
+"""The report of a run: tables are computed, charts drawn from them, and one HTML file holds it all."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 from secateur.report.data import DesignReportData, ReportData
-from secateur.report.design_html import render_design, write_design_report
-from secateur.report.front_picture import design_front_svg, front_svg
-from secateur.report.html import render, write_report
+from secateur.report.design_page import design_html
+from secateur.report.page import write_page
+from secateur.report.prune_page import prune_html
 
-__all__ = [
-    "DesignReportData",
-    "ReportData",
-    "design_front_svg",
-    "front_svg",
-    "render",
-    "render_design",
-    "write_design_report",
-    "write_report",
-]
+__all__ = ["DesignReportData", "ReportData", "render", "write_report"]
+
+
+def render(data: ReportData | DesignReportData) -> str:
+    """The page of a run. Raises MissingExtraError where plotly or jinja2 is not installed."""
+    return design_html(data) if isinstance(data, DesignReportData) else prune_html(data)
+
+
+def write_report(data: ReportData | DesignReportData, path: str | Path) -> Path:
+    """Write the page to `path`; its folder is made. The file is replaced whole or not at all."""
+    return write_page(render(data), path)

@@ -10,29 +10,6 @@ from secateur.objectives import QUANTITIES
 
 Row = dict[str, Any]
 
-#: What each quantity is called in the report.
-TITLES = {
-    "error": "error",
-    "parameters": "parameters",
-    "body_parameters": "body parameters",
-    "macs": "MACs",
-    "latency": "latency",
-    "memory": "memory",
-    "decoder_parameters": "decoder parameters",
-}
-
-
-def title(quantity: str) -> str:
-    """A quantity's name for people."""
-    return TITLES.get(quantity, quantity.replace("_", " "))
-
-
-def kind(quantity: str) -> str:
-    """How a quantity's numbers are shown: one of the kinds of `numbers.show`."""
-    if quantity == "error":
-        return "score"
-    return {"s": "seconds", "B": "bytes"}.get(QUANTITIES[quantity].unit if quantity in QUANTITIES else "", "count")
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunData:

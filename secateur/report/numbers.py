@@ -1,13 +1,35 @@
-"""Numbers as people read them: 1.23 M, 45.3 %, 12.3 ms. A missing number is a dash."""
+"""Quantities and numbers as people read them: body parameters, 1.23 M, 45.3 %, 12.3 ms. A missing number is a dash."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
+
+from secateur.objectives import QUANTITIES
 
 #: Between a number and its unit: a space at which no line breaks.
 SPACE = "\N{NO-BREAK SPACE}"
 MISSING = "–"
+#: Powers of 1,000, for bytes too.
+_STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def title(quantity: str) -> str:
+    """A quantity's name for people."""
+    return "MACs" if quantity == "macs" else quantity.replace("_", " ")
+
+
+def shown_as(quantity: str) -> str:
+    """How a quantity's numbers are shown: what `show` takes."""
+    if quantity == "error":
+        return "score"
+    return {"s": "seconds", "B": "bytes"}.get(QUANTITIES[quantity].unit if quantity in QUANTITIES else "", "count")
+
+
+def finite(value: Any) -> float | None:
+    """The number; None where it is none, or none that can be drawn."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -18,22 +40,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
-def _scaled(value: float, unit: str, steps: tuple[tuple[float, str], ...]) -> str:
+def _scaled(value: float, unit: str = "", steps: Sequence[tuple[float, str]] = _STEPS) -> str:
     for factor, prefix in steps:
         # 999.6 in a smaller step would be shown as 1000: it belongs to the larger one.
         if abs(value) >= factor * 0.9995:
             return f"{significant(value / factor)}{SPACE}{prefix}{unit}"
     return f"{value:g}{SPACE}{unit}".rstrip(SPACE)
-
-
-def count(value: float) -> str:
-    """1234567 → 1.23 M. Below 1,000 as it is."""
-    return _scaled(value, "", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))).rstrip(SPACE)
-
-
-def size(value: float) -> str:
-    """Bytes: 1234567 → 1.23 MB (powers of 1,000)."""
-    return _scaled(value, "B", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")))
 
 
 def seconds(value: float) -> str:
@@ -49,21 +61,31 @@ def seconds(value: float) -> str:
     return _scaled(value, "s", ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")))
 
 
-def show(value: Any, kind: str) -> str:
-    """`value` by its kind: text, integer, score, count, bytes, seconds or share (1 = 100 %)."""
+def show(value: Any, how: str) -> str:
+    """`value` as text, integer, score, count (1234567: 1.23 M), bytes, seconds or share (1 = 100 %).
+
+    What is text already stays as it is.
+    """
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return MISSING
-    if kind == "text":
+    if how == "text" or isinstance(value, str):
         return str(value)
-    if kind == "integer":
+    if how == "integer":
         return f"{int(value):,}"
-    if kind == "score":
+    if how == "score":
         return f"{value:.4f}"
-    if kind == "share":
+    if how == "share":
         return f"{value * 100:.1f}{SPACE}%"
-    return {"count": count, "bytes": size, "seconds": seconds}[kind](value)
+    return seconds(value) if how == "seconds" else _scaled(value, {"count": "", "bytes": "B"}[how])
 
 
 def lower_by(part: float) -> str:
     """A share saved, in words: 0.123 → 12.3 % lower; negative shares are higher."""
     return f"{show(abs(part), 'share')} {'lower' if part >= 0 else 'higher'}"
+
+
+def with_unit(quantity: str, value: float) -> str:
+    """A value of a quantity as messages show it: latency 12.3 ms, parameters 1,234,567, snip 0.0123."""
+    if shown_as(quantity) in ("seconds", "bytes"):
+        return f"{quantity} {show(value, shown_as(quantity)).replace(SPACE, ' ')}"
+    return f"{quantity} {value:,.0f}" if float(value).is_integer() else f"{quantity} {value:g}"

@@ -1,160 +1,205 @@
-"""The page in a real browser: scripts run, plots are drawn, tables sort, nothing is complained about."""
+"""The pages in a real browser: scripts run, plots are drawn, tables sort, nothing is complained about."""
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import itertools
+import json
+import os
 import re
+import select
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from secateur.report import design_tables, tables, write_design_report, write_report
+from secateur.report import design_rows, prune_rows, write_report
+from secateur.report.proxies_page import proxies_html
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=5000",
-]
+QUIET = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-unsafe-swiftshader", *QUIET]
+#: What a software renderer says of itself is not the page's.
 RENDERER = "GL Driver Message|software WebGL|willReadFrequently"
+COMPLAINTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
+KEYS = "Array.from(document.querySelectorAll('#front tbody.entry'), (entry) => entry.dataset.key)"
+#: By name: whether each figure is drawn.
+DRAWN = (
+    "Array.from(document.querySelectorAll('[data-figure]'), (f) => [f.dataset.figure, Boolean(f.querySelector('.main-svg'))])"
+)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")]
 
 
-def browse(path, tmp_path, fragment="", *extra):
-    """The page's DOM after its scripts ran, without the scripts; asserts that the console is clean."""
-    command = [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", *extra, path.as_uri() + fragment]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    # What a software renderer says of itself is not the page's.
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line and not re.search(RENDERER, line)]
-    assert console == []
-    return done.stdout.partition('<script type="application/json"')[0]
+class Browser:
+    """One chromium for all tests, driven through its debugging pipe: JSON messages, each ended by a zero byte."""
 
+    def __init__(self, profile):
+        commands, self._commands = os.pipe()
+        self._answers, answers = os.pipe()
+        # It reads from file 3 and writes to file 4.
+        start = f"import os, sys; os.dup2({commands}, 3); os.dup2({answers}, 4); os.execv(sys.argv[1], sys.argv[1:])"
+        command = [sys.executable, "-c", start, CHROMIUM, *FLAGS, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+        self._process = subprocess.Popen(command, pass_fds=(commands, answers), stderr=subprocess.DEVNULL)
+        os.close(commands)
+        os.close(answers)
+        self._numbers, self._read, self._events = itertools.count(1), b"", []
 
-def with_script(path, script):
-    """A copy of the page with a script of the test's at its end."""
-    copy = path.with_name("scripted.html")
-    text = path.read_text(encoding="utf-8")
-    end = text.rindex("</body>")
-    copy.write_text(f"{text[:end]}<script>{script}</script>{text[end:]}", encoding="utf-8")
-    return copy
+    def call(self, method, session=None, **parameters):
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while (answer := self._next()).get("id") != number:
+            self._events.append(answer)
+        return answer["result"]
+
+    def _next(self):
+        while b"\0" not in self._read:
+            assert select.select([self._answers], [], [], 120)[0], "chromium does not answer"
+            self._read += os.read(self._answers, 1 << 20)
+        message, _, self._read = self._read.partition(b"\0")
+        return json.loads(message)
+
+    def browse(self, path, script, fragment="", width=1280, before="", picture=False):
+        """What a script of the test's returns on a loaded page (and a picture of it); asserts that nobody complained."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable", session)
+        self.call("Emulation.setDeviceMetricsOverride", session, width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call("Page.addScriptToEvaluateOnNewDocument", session, source=before)
+        self._events.clear()
+        self.call("Page.navigate", session, url=path.as_uri() + fragment)
+        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
+            self._events.append(self._next())
+        settled = "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));"
+        code = f"(async () => {{ {settled} {script} }})()"
+        found = self.call("Runtime.evaluate", session, expression=code, awaitPromise=True, returnByValue=True)
+        shot = self.call("Page.captureScreenshot", session)["data"] if picture else ""
+        self.call("Target.closeTarget", targetId=target)
+        said = [json.dumps(event) for event in self._events if event["method"] in COMPLAINTS]
+        assert [text for text in said if not re.search(RENDERER, text)] == []
+        assert "exceptionDetails" not in found, found
+        value = found["result"].get("value")
+        return (value, base64.b64decode(shot)) if picture else value
+
+    def close(self):
+        self.call("Browser.close")
+        self._process.wait(60)
+        os.close(self._commands)
+        os.close(self._answers)
 
 
 @pytest.fixture(scope="module")
-def page(large_run, tmp_path_factory):
-    return write_report(large_run, tmp_path_factory.mktemp("report") / "report.html")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
 
 
-def keys(dom):
-    return re.findall(r'<tbody class="entry[^"]*" id="entry-(\w+)"', dom)
+@pytest.fixture(scope="module")
+def pages(large_run, design_run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    names = [f"proxy {i}" for i in range(7)]
+    lines = {name: [(10.0, 0.1 * i), (50.0, None), (100.0, 0.9)] for i, name in enumerate(names)}
+    proxies = proxies_html("Proxies", ["a note"], ["proxy", *names], [["a", *names]], lines, lines, {"a": ([1.0], [2.0])})
+    (folder / "proxies.html").write_text(proxies, encoding="utf-8")
+    written = {
+        name: write_report(data, folder / f"{name}.html") for name, data in (("prune", large_run), ("design", design_run))
+    }
+    return written | {"proxies": folder / "proxies.html"}
 
 
-def test_every_figure_is_drawn_and_a_link_sorts_the_table(page, large_run, tmp_path):
+def test_every_figure_is_drawn_and_a_link_sorts_the_table(browser, pages, large_run):
     key = large_run.front[0]["key"]
-    dom = browse(page, tmp_path, f"#sort=-validation&key={key}", "--dump-dom")
-    figures = dom.split('data-figure="')[1:]
-    assert len(figures) == 1 + 1 + 3 + 2
-    assert all('class="main-svg"' in figure for figure in figures)
-    rows = tables.front_table(large_run).rows
-    assert keys(dom) == [row["key"] for row in sorted(rows, key=lambda row: -row["validation"])]
-    assert re.search(r'aria-sort="descending" data-column="validation"', dom)
-    assert len(re.findall(r'<th [^>]*aria-sort="descending"', dom)) == 1
-    assert re.search(rf'<tr class="details" id="details-{key}">', dom)
-    assert dom.count('<tr class="details"') - dom.count('hidden=""><td colspan') == 1
+    script = f"""return {{
+        figures: {DRAWN}, keys: {KEYS},
+        sorted: Array.from(document.querySelectorAll('[aria-sort="descending"]'), (heading) => heading.dataset.column),
+        open: Array.from(document.querySelectorAll('tr.details:not([hidden])'), (row) => row.id)
+    }}"""
+    found = browser.browse(pages["prune"], script, f"#sort=-validation&key={key}")
+    assert found["figures"] == [[name, True] for name in ("pareto", "hypervolume", *["curves"] * 3, "heads", "units")]
+    rows = prune_rows.front_table(large_run).rows
+    assert found["keys"] == [row["key"] for row in sorted(rows, key=lambda row: -row["validation"])]
+    assert (found["sorted"], found["open"]) == (["validation"], [f"details-{key}"])
 
 
-def test_headings_sort_and_numbers_that_are_missing_stay_last(page, large_run, tmp_path):
-    script = """
+def test_headings_sort_and_numbers_that_are_missing_stay_last(browser, pages, large_run):
+    script = f"""
       const button = document.querySelector('#front th[data-column="polished_test"] button');
       button.click(); button.click();
-      document.querySelector('#trials th[data-column="latency"] button').click();
-      document.querySelector('tbody.entry .opener button').click();
+      const latency = document.querySelector('#trials th[data-column="latency"]');
+      latency.querySelector("button").click();
+      const opener = document.querySelector('tbody.entry .opener button');
+      opener.click();
+      return {{keys: {KEYS}, trials: latency.ariaSort, open: [opener.ariaExpanded, opener.getAttribute("aria-controls")]}};
     """
-    dom = browse(with_script(page, script), tmp_path, "", "--dump-dom")
-    rows = {row["key"]: row["polished_test"] for row in tables.front_table(large_run).rows}
-    shown = [rows[key] for key in keys(dom)]
+    found = browser.browse(pages["prune"], script)
+    rows = {row["key"]: row["polished_test"] for row in prune_rows.front_table(large_run).rows}
+    shown = [rows[key] for key in found["keys"]]
     polished = [value for value in shown if value is not None]
     assert 1 < len(polished) < len(shown)
     assert polished == sorted(polished, reverse=True) == shown[: len(polished)]
-    trials = dom[dom.index('id="trials"') :]
-    assert 'aria-sort="ascending" data-column="latency"' in trials
-    opened = re.findall(r'aria-expanded="true" aria-controls="details-(\w+)"', dom)
-    assert opened == keys(dom)[:1]
+    assert (found["trials"], found["open"]) == ("ascending", ["true", f"details-{found['keys'][0]}"])
 
 
-def test_other_axes_can_be_chosen(three_objectives, tmp_path):
-    page = write_report(three_objectives, tmp_path / "report.html")
+def test_other_axes_can_be_chosen(browser, large_run, tmp_path):
+    three = dataclasses.replace(large_run, objectives=["error", "latency", "memory"])
     script = """
       const pick = document.getElementById("axis-y"); pick.value = "memory"; pick.dispatchEvent(new Event("change"));
       const plot = document.querySelector('[data-figure="pareto"]');
-      document.title = plot.layout.yaxis.title.text + " " + plot.data.find((t) => t.meta.role === "front").y.length;
+      const front = plot.data.find((trace) => trace.meta.role === "front");
+      return [plot.dataset.axes, plot.layout.yaxis.title.text, front.y.length, front.mode];
     """
-    dom = browse(with_script(page, script), tmp_path, "", "--dump-dom")
-    assert 'data-axes="latency,memory"' in dom
-    assert f"<title>memory {len(three_objectives.front)}</title>" in dom
+    found = browser.browse(write_report(three, tmp_path / "report.html"), script)
+    assert found == ["latency,memory", "memory", len(three.front), "markers"]
 
 
-def test_nothing_overflows_on_a_phone_and_a_picture_is_taken(page, tmp_path):
-    script = """
-      document.querySelectorAll("details").forEach((d) => { d.open = true; });
-      document.querySelectorAll("tbody.entry .row").forEach((r) => r.click());
-      document.title = document.documentElement.scrollWidth + " of " + document.documentElement.clientWidth;
+@pytest.mark.parametrize("width", [500, 1280])
+@pytest.mark.parametrize("name", ["prune", "design", "proxies"])
+def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
+    script = f"""
+      document.querySelectorAll("details").forEach((details) => {{ details.open = true; }});
+      document.querySelectorAll("tbody.entry .row").forEach((row) => row.click());
+      return [document.documentElement.scrollWidth, {DRAWN}];
     """
-    scripted = with_script(page, script)
-    for size in ("500,900", "1280,900"):
-        dom = browse(scripted, tmp_path, "", "--dump-dom", f"--window-size={size}")
-        width, room = map(int, re.search(r"<title>(\d+) of (\d+)</title>", dom).groups())
-        assert width <= room, size
-    shot = tmp_path / "page.png"
-    browse(page, tmp_path, "", f"--screenshot={shot}", "--window-size=1280,2000")
-    assert shot.read_bytes().startswith(b"\x89PNG")
-    assert shot.stat().st_size > 50_000  # a blank page takes a few thousand
+
+    (needed, figures), picture = browser.browse(pages[name], script, width=width, picture=True)
+    assert needed <= width
+    assert {"prune": 7, "design": 6, "proxies": 3}[name] == len(figures)
+    assert all(drawn for figure, drawn in figures if figure != "space")
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000  # a blank page takes a few thousand
 
 
-@pytest.fixture(scope="module")
-def design_page(design_run, tmp_path_factory):
-    return write_design_report(design_run, tmp_path_factory.mktemp("design") / "report.html")
-
-
-def test_a_design_page_turns_in_space_where_it_can(design_page, design_run, tmp_path):
-    script = """
+def test_a_design_page_turns_in_space_where_it_can(browser, pages, design_run):
+    script = f"""
       document.querySelector('#comparison th[data-column="latency_saving"] button').click();
       document.querySelector('#front th[data-column="memory"] button').click();
-      const space = document.querySelector('[data-figure="space"]');
-      document.title = space.data ? space.data.length + " " + Boolean(space.querySelector("canvas")) : "no WebGL";
+      const space = document.querySelector('[data-figure="space"]') || {{}};
+      const bodies = Array.from(document.getElementById("comparison").tBodies, (body) => [body.rows.length, body.innerText]);
+      return {{traces: space.data?.length, canvas: Boolean(space.querySelector?.("canvas")), keys: {KEYS}, bodies: bodies}};
     """
-    dom = browse(with_script(design_page, script), tmp_path, "", "--dump-dom", "--enable-unsafe-swiftshader")
-    if "<title>no WebGL</title>" in dom:
+    found = browser.browse(pages["design"], script)
+    rows = sorted(design_rows.front_table(design_run).rows, key=lambda row: row["memory"])
+    assert found["keys"] == [row["key"] for row in rows]
+    (count, _), (_, last) = found["bodies"]
+    assert count == len(design_run.baselines)  # the average stays below
+    assert last.startswith("average")
+    if found["traces"] is None:
         pytest.skip("this chromium has no WebGL")
-    figures = dom.split('data-figure="')[1:]
-    assert len(figures) == 3 + 1 + 1 + 1
-    assert all('class="main-svg"' in figure for figure in figures)
-    assert re.search(r"<title>4 true</title>", dom)
-    rows = sorted(design_tables.front_table(design_run).rows, key=lambda row: row["memory"])
-    assert keys(dom) == [row["key"] for row in rows]
-    table = dom[dom.index('id="comparison"') :].partition("</table>")[0]
-    first, last = table.split("<tbody")[1:]
-    assert first.count("<tr>") == len(design_run.baselines)  # the average stays below
-    assert "average" in last
+    assert (found["traces"], found["canvas"]) == (4, True)
 
 
-def test_a_design_page_without_webgl_shows_all_else(design_page, design_run, tmp_path):
-    script = """
-      document.querySelectorAll("details").forEach((d) => { d.open = true; });
-      document.querySelectorAll("tbody.entry .row").forEach((r) => r.click());
-      document.title = document.documentElement.scrollWidth + " of " + document.documentElement.clientWidth;
+def test_a_design_page_without_webgl_shows_all_else(browser, pages):
+    before = """
+      const real = HTMLCanvasElement.prototype.getContext;
+      HTMLCanvasElement.prototype.getContext = function (kind) {
+        return kind.includes("webgl") ? null : real.apply(this, arguments);
+      };
     """
-    scripted = with_script(design_page, script)
-    dom = browse(scripted, tmp_path, "", "--dump-dom", "--disable-3d-apis", "--window-size=500,900")
-    width, room = map(int, re.search(r"<title>(\d+) of (\d+)</title>", dom).groups())
-    assert width <= room
-    space, *others = sorted(dom.split('data-figure="')[1:], key=lambda figure: not figure.startswith("space"))
-    assert "This view needs WebGL" in space
-    assert all('class="main-svg"' in figure for figure in others)
+    script = f"return {{figures: {DRAWN}, said: document.querySelector('[data-figure=\"space\"]').textContent}}"
+    found = browser.browse(pages["design"], script, before=before)
+    assert "This view needs WebGL" in found["said"]
+    assert [name for name, drawn in found["figures"] if not drawn] == ["space"]

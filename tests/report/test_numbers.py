@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateur.report.numbers import SPACE, lower_by, show
+from secateur.report.numbers import SPACE, lower_by, show, with_unit
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "text"),
+    ("value", "how", "text"),
     [
         (1_234_567, "count", "1.23 M"),
         (22_713_216, "count", "22.7 M"),
@@ -34,13 +34,14 @@ from secateur.report.numbers import SPACE, lower_by, show
         (0.85344, "score", "0.8534"),
         (12345, "integer", "12,345"),
         ("a", "text", "a"),
+        ("100 %", "share", "100 %"),
         (None, "score", "–"),
         (math.nan, "count", "–"),
         (math.inf, "share", "–"),
     ],
 )
-def test_numbers_read_as_people_write_them(value, kind, text):
-    assert show(value, kind).replace(SPACE, " ") == text
+def test_numbers_read_as_people_write_them(value, how, text):
+    assert show(value, how).replace(SPACE, " ") == text
 
 
 @given(st.floats(1e3, 9e14))
@@ -53,3 +54,9 @@ def test_a_count_is_within_half_a_percent(value):
 def test_a_share_saved_in_words():
     assert lower_by(0.1234) == f"12.3{SPACE}% lower"
     assert lower_by(-0.05) == f"5.0{SPACE}% higher"
+
+
+def test_values_in_messages_have_their_units():
+    shown = [("latency", 0.0123), ("memory", 16368.0), ("parameters", 1234567.0), ("snip", 0.01234567), ("error", 0.25)]
+    said = ["latency 12.3 ms", "memory 16.4 kB", "parameters 1,234,567", "snip 0.0123457", "error 0.25"]
+    assert [with_unit(*pair) for pair in shown] == said

@@ -14,7 +14,6 @@ from secateur.errors import BoundError, ConfigurationError, MeasurementError, St
 from secateur.runs.design.run import MEASURED, DesignRun
 from secateur.runs.opening import open_run
 from secateur.runs.progress import Progress
-from secateur.runs.stages import with_unit
 from secateur.spaces import decoder_counts
 from secateur.study.assessment import Assessor
 from secateur.verbs.design import design
@@ -298,9 +297,3 @@ def test_what_is_measured_is_spread_over_the_whole_front(finished: Path) -> None
     assert {members[0].key, members[-1].key} <= {m.key for m in chosen}
     for count, kept in ((0, []), (1, [0]), (2, [0, -1]), (len(members) + 1, range(len(members)))):
         assert stages._evenly(members, count) == [members[i] for i in kept]
-
-
-def test_values_in_messages_have_their_units() -> None:
-    shown = [("latency", 0.0123), ("memory", 16368.0), ("parameters", 1234567.0), ("snip", 0.01234567), ("error", 0.25)]
-    said = ["latency 12.3 ms", "memory 16.4 kB", "parameters 1,234,567", "snip 0.0123457", "error 0.25"]
-    assert [with_unit(*pair) for pair in shown] == said

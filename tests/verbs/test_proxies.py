@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -96,9 +95,8 @@ def test_every_proxy_on_tiny_networks(table, tmp_path):
     assert found["decoder_parameters"].overall.spearman == pytest.approx(expected)
     assert found["synflow"].flops > found["decoder_parameters"].flops == 0
     page = (tmp_path / "out/proxies.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 2 + sum(j.networks > 0 for j in found.judged)
+    assert page.count("data-figure=") == 2 + sum(j.networks > 0 for j in found.judged)
     assert "grad_norm" in page
-    assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
 
 
 def test_partial_training_reads_the_curves(table, tmp_path):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from secateur.pareto import non_dominated
-from secateur.report.data import DesignReportData, Row, kind, title
-from secateur.report.decoder_picture import describe_decoder
-from secateur.report.numbers import lower_by
-from secateur.report.tables import Column, Table, compared, share
+from secateur.report.data import DesignReportData, Row
+from secateur.report.numbers import finite, lower_by, shown_as, title
+from secateur.report.picture import describe_decoder
+from secateur.report.rows import Column, Table, compared, share, side_by_side
 
 #: At most this many quantities are set against each other in slices, and in space.
 AXES = 3
@@ -21,8 +21,7 @@ AXES = 3
 
 def number(row: Row, name: str) -> float | None:
     """A row's value of that name where it is a finite number."""
-    value = row["values"].get(name)
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return finite(row["values"].get(name))
 
 
 def front_table(data: DesignReportData) -> Table:
@@ -30,27 +29,26 @@ def front_table(data: DesignReportData) -> Table:
 
     A row also holds `measured` and `prediction_error`, relative to the measured latency.
     """
-    rows: list[Row] = []
-    errors = {row["key"]: row["error"] for row in predictions(data).rows}
-    for entry in data.front:
-        row: Row = {
+    errors = {row["key"]: row["error"] for row in predictions(data)}
+    rows: list[Row] = [
+        {
             "key": entry["key"],
             "architecture": describe_decoder(entry["choices"]),
             "measured": bool(entry.get("measured")),
+            **{name: number(entry, name) for name in data.quantities},
+            "predicted_latency": entry.get("predicted_latency"),
+            "prediction_error": errors.get(entry["key"]),
         }
-        row |= {name: number(entry, name) for name in data.quantities}
-        row |= {"predicted_latency": entry.get("predicted_latency"), "prediction_error": errors.get(entry["key"])}
-        rows.append(row)
+        for entry in data.front
+    ]
     rows.sort(key=lambda row: math.inf if row.get(data.proxy) is None else row[data.proxy])
-    objectives = [name for name in data.quantities if name in data.objective_names]
-    further = [name for name in data.quantities if name not in data.objective_names]
     columns = [Column("architecture", "architecture")]
-    columns += [Column(name, title(name), kind(name), "objectives") for name in objectives]
-    columns += [Column(name, title(name), kind(name), "further") for name in further]
+    columns += [Column.of(name, "objectives") for name in data.quantities if name in data.objective_names]
+    columns += [Column.of(name, "further") for name in data.quantities if name not in data.objective_names]
     if errors:
         columns += [Column("predicted_latency", "predicted", "seconds", "latency model")]
         columns += [Column("prediction_error", "error", "share", "latency model")]
-    return Table([c for c in columns if c.name == "architecture" or any(row[c.name] is not None for row in rows)], rows)
+    return Table(columns, rows).filled()
 
 
 def slice_pairs(data: DesignReportData) -> list[tuple[str, str]]:
@@ -71,7 +69,7 @@ def comparable(data: DesignReportData, cost: str) -> list[Row]:
     """The members that may stand against a baseline: by latency and memory the measured ones, where any is measured."""
     known = [e for e in data.front if number(e, cost) is not None and number(e, data.proxy) is not None]
     measured = [e for e in known if e.get("measured")]
-    return measured if kind(cost) in ("seconds", "bytes") and measured else known
+    return measured if shown_as(cost) in ("seconds", "bytes") and measured else known
 
 
 def cheapest(members: Sequence[Row], proxy: str, at_least: float, cost: str) -> Row | None:
@@ -160,14 +158,12 @@ def comparison_average(data: DesignReportData, family: str | None = None) -> Row
 
 def comparison_table(data: DesignReportData) -> Table:
     """`comparison_rows` with columns: baseline, proxy, then per cost the two costs and the savings."""
-    columns = [Column("name", "baseline", "text", ""), Column("proxy", title(data.proxy), kind(data.proxy), "")]
+    columns = [Column("name", "baseline"), Column("proxy", title(data.proxy), shown_as(data.proxy))]
     for cost in data.costs:
-        columns += [
-            Column(cost, "baseline", kind(cost), title(cost)),
-            Column(f"{cost}_front", "front", kind(cost), title(cost)),
-        ]
-        columns += [Column(f"{cost}_saving", "lower by", "share", title(cost))]
-        columns += [Column(f"{cost}_between_saving", "interpolated", "share", title(cost))]
+        group, how = title(cost), shown_as(cost)
+        columns += [Column(cost, "baseline", how, group), Column(f"{cost}_front", "front", how, group)]
+        columns += [Column(f"{cost}_saving", "lower by", "share", group)]
+        columns += [Column(f"{cost}_between_saving", "interpolated", "share", group)]
     if len(data.costs) > 1:
         columns += [Column(f"{cost}_together", f"{title(cost)} by", "share", "one network, lower") for cost in data.costs]
     return Table(columns, comparison_rows(data))
@@ -179,13 +175,11 @@ def against(data: DesignReportData, entry: Row) -> tuple[str, Table]:
     known = [b for b in data.baselines if number(b, data.proxy) is not None]
     smaller = [b for b in known if own is not None and b["values"][data.proxy] <= own]
     best: Row = max(smaller, key=lambda b: float(b["values"][data.proxy]), default={"name": "", "values": {}})
-    rows: list[Row] = [compared(title(n), kind(n), number(best, n), number(entry, n)) for n in data.quantities]
-    columns = [Column("quantity", ""), Column("before", str(best["name"])), Column("after", "this one")]
-    columns += [Column("ratio", "ratio", "share")]
-    return str(best["name"]), Table(columns, [row for row in rows if row["after"] is not None])
+    lines = [compared(title(n), shown_as(n), number(best, n), number(entry, n)) for n in data.quantities]
+    return str(best["name"]), side_by_side(str(best["name"]), lines)
 
 
-def predictions(data: DesignReportData) -> Table:
+def predictions(data: DesignReportData) -> list[Row]:
     """The latency model against the clock, per measured member: key, predicted, measured, error (relative, signed)."""
     rows: list[Row] = []
     for entry in data.front:
@@ -193,13 +187,12 @@ def predictions(data: DesignReportData) -> Table:
         if entry.get("measured") and predicted is not None and measured:
             error = (predicted - measured) / measured
             rows.append({"key": entry["key"], "predicted": predicted, "measured": measured, "error": error})
-    columns = [Column("key", "key"), Column("predicted", "predicted", "seconds"), Column("measured", "measured", "seconds")]
-    return Table([*columns, Column("error", "error", "share")], rows)
+    return rows
 
 
 def prediction_errors(data: DesignReportData) -> Row | None:
     """How many members were measured, and the mean and the largest relative error of their predictions; None where none was."""
-    errors = [abs(row["error"]) for row in predictions(data).rows]
+    errors = [abs(row["error"]) for row in predictions(data)]
     return {"members": len(errors), "mean": float(np.mean(errors)), "max": max(errors)} if errors else None
 
 
