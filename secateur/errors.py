@@ -69,6 +69,11 @@ class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an e
     """One architecture could not be evaluated. The trial fails with this reason; the study goes on."""
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line; its kind where it says nothing."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def disk_is_full(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
     said = str(error).lower()

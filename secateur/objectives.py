@@ -17,11 +17,15 @@ from secateur.errors import ConfigurationError, UnknownNameError
 
 
 class Quantity(NamedTuple):
-    """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better."""
+    """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better.
+
+    `searched` is False where no search goes by it, for all that proxies are compared by it.
+    """
 
     unit: str
     about: str
     direction: str = "min"
+    searched: bool = True
 
 
 #: Every quantity an estimator can yield.
@@ -42,12 +46,13 @@ QUANTITIES: dict[str, Quantity] = {
     "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max"),
     "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max"),
     "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max"),
+    "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy of quality", "max", searched=False),
 }
 
 #: What a network pruned from a trained one is judged by: the error first, then costs.
 PRUNING = ("error", "parameters", "body_parameters", "macs", "latency", "memory")
 #: What an architecture that is not trained is judged by: a proxy of its quality, and costs.
-PROXIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.direction == "max")
+PROXIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.direction == "max" and quantity.searched)
 DESIGN = (*PROXIES, "parameters", "macs", "latency", "memory")
 
 

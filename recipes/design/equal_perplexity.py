@@ -26,7 +26,7 @@ from secateur.errors import DataError, SecateurError
 from secateur.pareto import non_dominated
 from secateur.spaces.decoder import architecture
 from secateur.spaces.decoder_counts import decoder_parameters
-from secateur.tables import Trained, read_trained
+from secateur.tables import Table, read_trained
 
 #: The layer that the baseline repeats, and how often.
 WIDTH, HEADS, LAYERS, EMBEDDING, FACTOR = 128, 4, range(1, 9), 128, 2
@@ -51,14 +51,14 @@ def listed(run: Path) -> list[dict[str, str]]:
     return rows + [{"architecture": found.to_json(), "source": "baseline"} for found in scaled]
 
 
-def picked(rows: Sequence[Trained], cost: str) -> list[Trained]:
+def picked(table: Table, cost: str) -> Table:
     """The proxy's front: those of which none other has as many decoder parameters at less cost, or more at no higher cost."""
-    points = np.array([(-_size(row), getattr(row, cost)) for row in rows]).reshape(-1, 2)
-    return [row for row, kept in zip(rows, non_dominated(points), strict=True) if kept]
+    return table.take(non_dominated(np.column_stack([-sizes(table), table.column(cost)])))
 
 
-def _size(row: Trained) -> int:
-    return decoder_parameters(row.architecture)
+def sizes(table: Table) -> np.ndarray:
+    """The decoder parameters of each network, from its architecture."""
+    return np.array([decoder_parameters(found) for found in table.architectures], dtype=float)
 
 
 def cost_at(front: Sequence[tuple[float, float]], perplexity: float) -> float | None:
@@ -79,21 +79,23 @@ def between(front: Sequence[tuple[float, float]], perplexity: float) -> float | 
     return None
 
 
-def compared(baselines: Sequence[Trained], fronts: Mapping[str, Sequence[Trained]]) -> str:
+def compared(baselines: Table, fronts: Mapping[str, Table]) -> str:
     """A table: what each baseline costs, and what the front (of each cost) saves at equal proxy and at equal perplexity."""
     header = ["baseline", "perplexity"]
     for cost, word in (("latency", "faster"), ("memory", "less")):
         header += [cost, f"{word} at equal proxy", "at equal perplexity", "interpolated"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
-    for row in sorted(baselines, key=_size):
-        cells = [_layers(len(tuple(row.architecture["heads"]))), f"{row.perplexity:.1f}"]  # type: ignore[arg-type]
+    for row in np.argsort(sizes(baselines), kind="stable"):
+        size, perplexity = sizes(baselines)[row], float(baselines.column("perplexity")[row])
+        cells = [_layers(len(tuple(baselines.architectures[row]["heads"]))), f"{perplexity:.1f}"]  # type: ignore[arg-type]
         for cost, (scale, unit) in COSTS.items():
-            own, members = getattr(row, cost), fronts[cost]
-            pairs = [(member.perplexity, getattr(member, cost)) for member in members]
+            own, members = float(baselines.column(cost)[row]), fronts[cost]
+            costs = members.column(cost)
+            pairs = list(zip(members.column("perplexity").tolist(), costs.tolist(), strict=True))
             found = (
-                min((getattr(member, cost) for member in members if _size(member) >= _size(row)), default=None),
-                cost_at(pairs, row.perplexity),
-                between(pairs, row.perplexity),
+                min(costs[sizes(members) >= size].tolist(), default=None),
+                cost_at(pairs, perplexity),
+                between(pairs, perplexity),
             )
             cells += [f"{own * scale:.2f} {unit}", *("–" if other is None else f"{own / other:.2f} ×" for other in found)]
         lines.append(f"| {' | '.join(cells)} |")
@@ -112,26 +114,31 @@ def analyse(table: Path) -> str:
     """
     trained = read_trained(table)
     sources = ("search",), ("baseline",), [source for source in POOL if source in trained.sources]
-    front, baselines, pool = ([r for r in trained.only(some).averaged() if r.architecture["embedding"]] for some in sources)
-    _measured(table, [*baselines, *pool])
+    front, baselines, pool = (_adaptive(trained.only(some).averaged()) for some in sources)
+    _check_measured(table, baselines, pool)
     picks = {cost: picked(pool, cost) for cost in COSTS}
-    sizes = " and ".join(f"{len(found)} ({cost})" for cost, found in picks.items())
+    counts = " and ".join(f"{len(found)} ({cost})" for cost, found in picks.items())
     return "\n\n".join(
         [
             f"Against {len(front)} members of a searched front:",
             compared(baselines, dict.fromkeys(COSTS, front)),
-            f"Against what the proxy picks of {len(pool)} trained networks, {sizes}:",
+            f"Against what the proxy picks of {len(pool)} trained networks, {counts}:",
             compared(baselines, picks),
         ]
     )
 
 
-def _measured(table: Path, rows: Sequence[Trained]) -> None:
-    missing = [row for row in rows if row.latency is None or row.memory is None]
-    if missing:
+def _adaptive(table: Table) -> Table:
+    return table.take([bool(found["embedding"]) for found in table.architectures])
+
+
+def _check_measured(table: Path, *parts: Table) -> None:
+    costs = np.concatenate([np.column_stack([part.column(cost) for cost in COSTS]) for part in parts])
+    missing = np.isnan(costs).any(axis=1)
+    if missing.any():
         raise DataError(
-            f"`{table}`: {len(missing)} of {len(rows)} networks of the fronts and baselines have no `latency` or no `memory`. "
-            "Run `benchmark.py latency`, then `benchmark.py merge`."
+            f"`{table}`: {missing.sum()} of {len(missing)} networks of the fronts and baselines have no `latency` or no "
+            "`memory`. Run `benchmark.py latency`, then `benchmark.py merge`."
         )
 
 

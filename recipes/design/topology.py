@@ -22,7 +22,7 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.spaces.decoder import architecture
 from secateur.spaces.decoder_counts import decoder_count, decoder_parameters
-from secateur.tables import Trained, read_trained
+from secateur.tables import Table, read_trained
 
 HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "topology.csv"
@@ -138,20 +138,21 @@ def measured(path: Path = MEASURED) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def nearest_budget(row: Trained) -> int:
+def nearest_budget(found: Architecture) -> int:
     """The budget that a trained network was made for."""
-    return min(SMALL, key=lambda budget: abs(decoder_parameters(row.architecture) / budget - 1))
+    return min(SMALL, key=lambda budget: abs(decoder_parameters(found) / budget - 1))
 
 
-def deviations(rows: Sequence[Trained]) -> dict[int, list[tuple[Trained, float]]]:
-    """Per budget, each network with its perplexity's deviation from the budget's median, relative, deepest first."""
-    found: dict[int, list[tuple[Trained, float]]] = {}
+def deviations(trained: Table) -> dict[int, list[tuple[Architecture, float, float]]]:
+    """Per budget, each network with its perplexity and how far that lies from the budget's median, relative, deepest first."""
+    found = {}
     for budget in SMALL:
-        mine = [row for row in rows if nearest_budget(row) == budget]
-        if mine:
-            middle = float(np.median([row.perplexity for row in mine]))
-            ordered = sorted(mine, key=lambda row: -_layers(row.architecture))
-            found[budget] = [(row, row.perplexity / middle - 1) for row in ordered]
+        mine = trained.take([nearest_budget(a) == budget for a in trained.architectures])
+        if len(mine):
+            perplexity = mine.column("perplexity")
+            off = perplexity / np.median(perplexity) - 1
+            members = list(zip(mine.architectures, perplexity.tolist(), off.tolist(), strict=True))
+            found[budget] = sorted(members, key=lambda member: -_layers(member[0]))
     return found
 
 
@@ -159,15 +160,15 @@ def _layers(found: Architecture) -> int:
     return len(tuple(found["heads"]))  # type: ignore[arg-type]
 
 
-def trained_table(rows: Sequence[Trained]) -> str:
+def trained_table(trained: Table) -> str:
     """Perplexity by budget and shape."""
     lines = ["| decoder parameters | shape (width × layers) | perplexity | from the median |", "|---|---|---|---|"]
-    for budget, members in deviations(rows).items():
-        for row, deviation in members:
-            count = decoder_parameters(row.architecture)
-            shape = f"{row.architecture['width']} × {_layers(row.architecture)}"
+    for budget, members in deviations(trained).items():
+        for found, perplexity, deviation in members:
+            count = decoder_parameters(found)
+            shape = f"{found['width']} × {_layers(found)}"
             lines.append(
-                f"| {count:,} ({count / budget - 1:+.1%} of {budget:,}) | {shape} | {row.perplexity:.2f} | {deviation:+.1%} |"
+                f"| {count:,} ({count / budget - 1:+.1%} of {budget:,}) | {shape} | {perplexity:.2f} | {deviation:+.1%} |"
             )
     return "\n".join(lines)
 
@@ -191,10 +192,10 @@ def spreads(rows: Sequence[dict[str, str]], name: str) -> dict[int, float]:
     return {budget: max(found) / min(found) for budget, found in values.items()}
 
 
-def summary(trained: Sequence[Trained], rows: Sequence[dict[str, str]]) -> str:
+def summary(trained: Table, rows: Sequence[dict[str, str]]) -> str:
     """What varies with topology, against the paper's figures."""
     lines = ["| at equal decoder parameters | paper | here, by budget |", "|---|---|---|"]
-    worst = {budget: max(abs(d) for _, d in members) for budget, members in deviations(trained).items()}
+    worst = {budget: max(abs(d) for *_, d in members) for budget, members in deviations(trained).items()}
     if worst:
         shown = ", ".join(f"{value:.1%} ({budget:,})" for budget, value in worst.items())
         lines.append(f"| largest deviation of perplexity from the median | {PAPER['perplexity']} | {shown} |")

@@ -1,33 +1,21 @@
-"""Tables to judge and to search on: trained architectures, and how well a proxy ranks them."""
+"""Tables to judge and to search on: trained or measured networks, and how well a proxy ranks them."""
 
-from secateur.tables.ranking import (
-    SHARES,
-    FrontAccuracy,
-    Interval,
-    Ranking,
-    common_ratio,
-    front_accuracy,
-    kendall,
-    rank,
-    spearman,
-    top,
-)
-from secateur.tables.trained import SOURCES, Ceiling, Trained, TrainedTable, read_trained
+from secateur.tables.estimator import TableEstimator
+from secateur.tables.ranking import SHARES, FrontAccuracy, Ranking, front_accuracy, kendall, rank, spearman
+from secateur.tables.reading import read_table, read_trained
+from secateur.tables.table import Ceiling, Table
 
 __all__ = [
     "SHARES",
-    "SOURCES",
     "Ceiling",
     "FrontAccuracy",
-    "Interval",
     "Ranking",
-    "Trained",
-    "TrainedTable",
-    "common_ratio",
+    "Table",
+    "TableEstimator",
     "front_accuracy",
     "kendall",
     "rank",
+    "read_table",
     "read_trained",
     "spearman",
-    "top",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,8 +21,13 @@ from secateur.rng import Generator
 SHARES = tuple(k / 10 for k in range(1, 11))
 #: Fewer networks than this have no rank correlation worth the name.
 LEAST = 3
+#: Numbers that an array of a bootstrap holds at a time: 8 MB.
+CELLS = 2**20
+#: Up to so many networks, matrices of all pairs are quicker than one sort per draw.
+MATRIX = 512
 
-_Rows = Callable[[np.ndarray, np.ndarray], np.ndarray]
+#: True values, scores, and which networks (m, n) to draw of them → a figure of each draw (m,).
+_Rows = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -73,15 +79,12 @@ class FrontAccuracy:
 
 def spearman(true: np.ndarray, scores: np.ndarray) -> float | None:
     """Spearman's rank correlation of two (n,) arrays, ties at their mean rank; None below 3 networks or for a constant."""
-    return _one(_spearman_rows, true, scores)
+    return _figure(_spearman_rows, true, scores)
 
 
 def kendall(true: np.ndarray, scores: np.ndarray) -> float | None:
     """Kendall's τ-b of two (n,) arrays; None below 3 networks or for a constant."""
-    true, scores = _pair(true, scores)
-    if len(true) < LEAST:
-        return None
-    return _number(float(_kendall_counts(true, scores, np.ones((1, len(true))))[0]))
+    return _figure(_kendall_rows, true, scores)
 
 
 def common_ratio(true: np.ndarray, scores: np.ndarray, share: float) -> float | None:
@@ -90,7 +93,7 @@ def common_ratio(true: np.ndarray, scores: np.ndarray, share: float) -> float | 
     The best `share` are the first max(1, round(share · n)). What is truly as good as the last of them counts as one of
     them; networks that tie for the proxy's last places share those equally, as random picks among them would on average.
     """
-    return _one(lambda t, s: _common_rows(t, s, share), true, scores)
+    return _figure(partial(_common_rows, share=share), true, scores)
 
 
 def top(true: np.ndarray, share: float) -> np.ndarray:
@@ -122,20 +125,12 @@ def rank(
             drawn = rng.integers(0, len(inside), size=(samples, len(inside)))
             again = drawn if chosen.all() else rng.integers(0, len(true), size=(samples, len(true)))
             intervals = [
-                _interval(_spearman_rows(inside[drawn], proxy[drawn])),
-                _interval(_kendall_counts(inside, proxy, _counts(drawn))),
-                _interval(_common_rows(true[again], scores[again], share)),
+                _interval(_spearman_rows, inside, proxy, drawn),
+                _interval(_kendall_rows, inside, proxy, drawn),
+                _interval(partial(_common_rows, share=share), true, scores, again),
             ]
-        found.append(
-            Ranking(
-                share,
-                int(chosen.sum()),
-                spearman(inside, proxy),
-                kendall(inside, proxy),
-                common_ratio(true, scores, share),
-                *intervals,
-            )
-        )
+        figures = spearman(inside, proxy), kendall(inside, proxy), common_ratio(true, scores, share)
+        found.append(Ranking(share, len(inside), *figures, *intervals))
     return found
 
 
@@ -174,61 +169,64 @@ def _pair(true: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return true, scores
 
 
-def _one(rows: _Rows, true: np.ndarray, scores: np.ndarray) -> float | None:
+def _figure(rows: _Rows, true: np.ndarray, scores: np.ndarray) -> float | None:
+    """What `rows` says of all networks, each once; None where they are too few or it has no meaning."""
     true, scores = _pair(true, scores)
-    return _number(float(rows(true[None], scores[None])[0])) if len(true) >= LEAST else None
-
-
-def _number(value: float) -> float | None:
+    if len(true) < LEAST:
+        return None
+    value = float(rows(true, scores, np.arange(len(true))[None])[0])
     return value if math.isfinite(value) else None
+
+
+def _interval(rows: _Rows, true: np.ndarray, scores: np.ndarray, drawn: np.ndarray) -> Interval | None:
+    """The middle 95 % of what `rows` says of the draws (m, n), some draws at a time; None where most have no value (ties)."""
+    step = max(1, CELLS // drawn.shape[1])
+    values = np.concatenate([rows(true, scores, drawn[start : start + step]) for start in range(0, len(drawn), step)])
+    finite = values[np.isfinite(values)]
+    if len(finite) < len(values) / 2:
+        return None
+    low, high = np.percentile(finite, [2.5, 97.5])
+    return Interval(float(low), float(high))
 
 
 def _places(count: int, share: float) -> int:
     return min(max(1, int(count * share + 0.5 + 1e-9)), count)
 
 
-def _spearman_rows(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of each row of (m, n) arrays; NaN for a constant row."""
+def _spearman_rows(true: np.ndarray, scores: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Spearman's correlation among the networks that each row of `drawn` (m, n) takes; NaN for a constant."""
     from scipy.stats import rankdata
 
-    a, b = rankdata(-true, axis=1), rankdata(scores, axis=1)
+    a, b = rankdata(-true[drawn], axis=1), rankdata(scores[drawn], axis=1)
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1)))
 
 
-def _kendall_counts(true: np.ndarray, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """τ-b of the networks (n,), each taken as often as the rows of `counts` (m, n) say; NaN for a constant.
+def _kendall_rows(true: np.ndarray, scores: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """τ-b among the networks that each row of `drawn` (m, n) takes; NaN for a constant.
 
-    A pair's agreement is the product of two signs, so a whole bootstrap is three products of matrices.
+    A pair's agreement is the product of two signs, so for few networks a whole bootstrap is three products of matrices: of
+    the pairs' signs (n, n), and of how often (m, n) each network was drawn.
     """
+    if len(true) > MATRIX or len(drawn) == 1:
+        from scipy.stats import kendalltau
+
+        return np.array([kendalltau(-true[row], scores[row], method="asymptotic").statistic for row in drawn])
+    counts = np.zeros(drawn.shape)
+    np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1.0)
     a, b = np.sign(true[None] - true[:, None]), np.sign(scores[:, None] - scores[None])
     agree, apart, split = (np.einsum("mi,mi->m", counts @ pairs, counts) for pairs in (a * b, a * a, b * b))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(agree / np.sqrt(apart * split))
 
 
-def _counts(drawn: np.ndarray) -> np.ndarray:
-    counts = np.zeros(drawn.shape)
-    np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1.0)
-    return counts
-
-
-def _common_rows(true: np.ndarray, scores: np.ndarray, share: float) -> np.ndarray:
-    """The common ratio of each row of (m, n) arrays."""
-    places = _places(true.shape[1], share)
+def _common_rows(true: np.ndarray, scores: np.ndarray, drawn: np.ndarray, share: float) -> np.ndarray:
+    """The common ratio among the networks that each row of `drawn` (m, n) takes."""
+    true, scores, places = true[drawn], scores[drawn], _places(drawn.shape[1], share)
     best = true <= np.sort(true, axis=1)[:, places - 1 : places]
     last = -np.sort(-scores, axis=1)[:, places - 1 : places]
     above, tied = scores > last, scores == last
     left = places - above.sum(axis=1, keepdims=True)
     weight = above + tied * (left / tied.sum(axis=1, keepdims=True))
     return np.asarray((weight * best).sum(axis=1) / places)
-
-
-def _interval(values: np.ndarray) -> Interval | None:
-    """The middle 95 % of the bootstrap's values; None where most draws have no value (too many ties)."""
-    finite = values[np.isfinite(values)]
-    if len(finite) < len(values) / 2:
-        return None
-    low, high = np.percentile(finite, [2.5, 97.5])
-    return Interval(float(low), float(high))

@@ -146,7 +146,6 @@ class TextTrainer(StageTrainer):
     def __init__(self, *, validation: Tokens, length: int, points: Sequence[int], **kwargs: Any) -> None:
         super().__init__(language_modelling=False, **kwargs)  # one batch a step: the mean over it is the loss
         self.validation, self.length, self.points = validation, length, frozenset(points)
-        self.last = max(points)  # training may end here, before its schedule does
         self.carries = recurrent(self.model)
         self.windows: Any = self.train_dataset
         self.memory: list[torch.Tensor] | None = None
@@ -183,9 +182,8 @@ class TextTrainer(StageTrainer):
         step = self.state.global_step
         if step in self.points and (not self.state.log_history or self.state.log_history[-1]["step"] != step):
             self._point(step)
-        if (self.stop_asked or step >= self.last) and not self.control.should_training_stop:
-            self.control.should_save = self.stop_asked or self.settings.checkpoints > 0
-            self.control.should_training_stop = True
+        if self.stop_asked and not self.control.should_training_stop:
+            self.control.should_save = self.control.should_training_stop = True
         super()._maybe_log_save_evaluate(*args, **kwargs)
 
     def _point(self, step: int) -> None:
@@ -241,27 +239,21 @@ def train_text(
     *,
     length: int,
     evaluations: int | Sequence[float] = 20,
-    share: float = 1.0,
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> TextResult:
     """Train a causal language model in place, on windows of `length` tokens, and leave it in eval mode on the device.
 
     A network with memory (Transformer-XL) reads the text in order, as `settings.batch_size` parts side by side; others read
-    shuffled windows. The curve has a point at each of `curve_steps(steps, evaluations)`. With a `share` below 1 training ends
-    after that share of the steps, with a last point there; the learning rate is that of the whole training. Goes on from the
-    last checkpoint in `folder`, exactly. Ctrl-C ends the step, writes a checkpoint and raises Stopped. Raises
-    EvaluationFailure where training diverges, DataError for too little text, ConfigurationError for wrong settings.
+    shuffled windows. The curve has a point at each of `curve_steps(steps, evaluations)`. Goes on from the last checkpoint in
+    `folder`, exactly. Ctrl-C ends the step, writes a checkpoint and raises Stopped. Raises EvaluationFailure where training
+    diverges, DataError for too little text, ConfigurationError for wrong settings, StudyError where the folder's training is
+    beyond the last step.
     """
     settings.check()
-    if not 0 < share <= 1:
-        raise ConfigurationError(f"`share` must lie above 0 and at most at 1, got {share:g}.")
     data: Any = Streams(train_tokens, length, settings.batch_size) if recurrent(model) else Windows(train_tokens, length)
     steps = settings.total_steps(math.ceil(len(data) / settings.batch_size))
     points = curve_steps(steps, evaluations)
-    if share < 1:
-        last_step = curve_steps(steps, [share])[0]
-        points = (*(point for point in points if point < last_step), last_step)
     model.to(device)
     made: list[TextTrainer] = []
 
@@ -285,34 +277,28 @@ def train_text(
 
     last = resumable(folder)
     reached = 0 if last is None else _state(last)["global_step"]
-    if reached > points[-1]:
-        raise StudyError(
-            f"`{folder}` holds a training that is beyond step {points[-1]} already. Name another folder, or a larger `share`."
-        )
-    if last is not None and reached == points[-1]:
+    if reached > steps:
+        raise StudyError(f"`{folder}` holds a training that is beyond step {steps} already. Give another folder or more steps.")
+    if last is not None and reached == steps:
         return _finished(make(), last, reached)
     with _ctrl_c(lambda: made[0] if made else None):
         run_stage(make, model, folder)
     trainer = made[0]
-    if trainer.state.global_step < points[-1]:
+    if trainer.state.global_step < steps:
         raise Stopped(f"stopped after step {trainer.state.global_step} of {steps}; what was done is saved.")
     trainer.accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # mixed precision is for training only
     model.eval()
-    return _result(trainer.state.log_history, points[-1], trainer._elapsed())
+    return _result(trainer.state.log_history, steps, trainer._elapsed())
 
 
 def _finished(trainer: TextTrainer, checkpoint: str, step: int) -> TextResult:
-    """The result of a training whose last checkpoint is its end; where that has no point of the curve yet, it gets one."""
+    """The result of a training whose last checkpoint is its end."""
     model: Any = trainer.model
     with without_bars():
         trainer._load_from_checkpoint(checkpoint, model)
     trainer.load_carried(checkpoint)
-    seconds = trainer.seconds
-    trainer.state.log_history = _state(checkpoint)["log_history"]
-    if not any(row["step"] == step for row in trainer.state.log_history):
-        trainer._point(step)
     model.eval()
-    return _result(trainer.state.log_history, step, seconds)
+    return _result(_state(checkpoint)["log_history"], step, trainer.seconds)
 
 
 def _state(checkpoint: str) -> dict[str, Any]:

@@ -76,8 +76,8 @@ def test_the_proxy_picks_the_largest_at_each_cost(recipe: Any, tmp_path: Path) -
     costs = [(1, 1.0), (2, 2.0), (2, 2.0), (3, 5.0), (3, 6.0), (4, 4.0)]
     rows = [row(n, 10.0 + i, "random", cost, 1.0, 2 + 2 * i) for i, (n, cost) in enumerate(costs)]
     pool = recipe.read_trained(written(tmp_path, rows)).averaged()
-    assert [found.perplexity for found in recipe.picked(pool, "latency")] == [10, 11, 12, 15]
-    assert [found.perplexity for found in recipe.picked(pool, "memory")] == [15]
+    assert recipe.picked(pool, "latency").column("perplexity").tolist() == [10, 11, 12, 15]
+    assert recipe.picked(pool, "memory").column("perplexity").tolist() == [15]
 
 
 def test_a_baseline_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from secateur.rng import generator
+from secateur.tables import ranking
 from secateur.tables.ranking import Interval, common_ratio, front_accuracy, kendall, rank, spearman, top
 
 LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=25)
@@ -94,14 +97,31 @@ def test_intervals_hold_the_figure_and_repeat():
     assert str(first[0].spearman_interval).count("…") == 1
 
 
-def test_kendall_bootstrap_is_that_of_the_drawn_networks():
-    from secateur.tables.ranking import _counts, _kendall_counts
-
+@pytest.mark.parametrize("largest", [0, 512], ids=["sorted", "matrices"])
+def test_kendall_bootstrap_is_that_of_the_drawn_networks(largest, monkeypatch):
+    monkeypatch.setattr(ranking, "MATRIX", largest)
     rng = np.random.default_rng(2)
     true, scores = rng.normal(size=12), rng.normal(size=12)
     drawn = rng.integers(0, 12, size=(5, 12))
     expected = [stats.kendalltau(-true[d], scores[d]).statistic for d in drawn]
-    assert _kendall_counts(true, scores, _counts(drawn)) == pytest.approx(expected)
+    assert ranking._kendall_rows(true, scores, drawn) == pytest.approx(expected, abs=1e-12)
+
+
+def test_thousands_of_networks_take_little_memory():
+    """An (n, n) array alone would take 128 MB."""
+    rng = np.random.default_rng(5)
+    true = rng.normal(size=4000)
+    scores = np.round(-true + rng.normal(size=4000), 1)
+    tracemalloc.start()
+    try:
+        found = kendall(true, scores)
+        assert tracemalloc.get_traced_memory()[1] < 4e6
+        (ranked,) = rank(true, scores, shares=(1.0,), rng=generator(0), samples=20)
+        assert tracemalloc.get_traced_memory()[1] < 64e6
+    finally:
+        tracemalloc.stop()
+    assert found == ranked.kendall == pytest.approx(stats.kendalltau(-true, scores).statistic, abs=1e-12)
+    assert ranked.spearman == pytest.approx(stats.spearmanr(-true, scores).statistic, abs=1e-12)
 
 
 def test_a_bin_of_equals_has_no_interval():
@@ -110,14 +130,14 @@ def test_a_bin_of_equals_has_no_interval():
     assert found.spearman_interval is None
 
 
-def test_an_interval_needs_a_value_in_half_of_the_draws():
-    from secateur.tables.ranking import _interval
-
-    values = np.full(100, np.nan)
-    values[:49] = 0.5
-    assert _interval(values) is None
-    values[49] = 0.5
-    assert _interval(values) == Interval(0.5, 0.5)
+@pytest.mark.parametrize("cells", [1, 300, 2**20])
+def test_an_interval_needs_a_value_in_half_of_the_draws(cells, monkeypatch):
+    monkeypatch.setattr(ranking, "CELLS", cells)  # so many draws at a time
+    drawn = np.full((100, 3), -1)
+    for known, expected in ((49, None), (50, Interval(0.5, 0.5))):
+        drawn[:known] = 0
+        rows = lambda true, scores, draws: np.where(draws[:, 0] < 0, np.nan, 0.5)  # noqa: E731
+        assert ranking._interval(rows, np.arange(3.0), np.arange(3.0), drawn) == expected
 
 
 def test_front_accuracy_by_hand():

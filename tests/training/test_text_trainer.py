@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,6 +104,8 @@ def test_ctrl_c_saves_the_step(tmp_path, uninterrupted):
     model, again = train(tmp_path, backbone)
     assert all(torch.equal(tensor, whole.state_dict()[name]) for name, tensor in model.state_dict().items())
     assert again.curve == result.curve
+    with pytest.raises(StudyError, match="beyond step 6 already"):
+        train(tmp_path, backbone, settings=replace(SETTINGS, steps=6))
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path):

@@ -4,12 +4,11 @@ For language models all scores leave out the embeddings and the projection to th
 only `parameters` and `macs` are of the whole network, as everywhere.
 """
 
-from secateur.estimators.proxies.base import Cost, Proxy
+from secateur.estimators.proxies.base import PROXIES, Cost, Proxy
 from secateur.estimators.proxies.body import body_parameters
 from secateur.estimators.proxies.estimator import ProxyEstimator
-from secateur.estimators.proxies.partial import partial_training
 from secateur.estimators.proxies.probe import Batch, Loss
-from secateur.estimators.proxies.scoring import PROXIES, cost, score
+from secateur.estimators.proxies.scoring import cost, score
 
 __all__ = [
     "PROXIES",
@@ -20,6 +19,5 @@ __all__ = [
     "ProxyEstimator",
     "body_parameters",
     "cost",
-    "partial_training",
     "score",
 ]

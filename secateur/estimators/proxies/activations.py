@@ -15,8 +15,8 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from secateur.errors import ConfigurationError, EvaluationFailure
-from secateur.estimators.proxies.base import check_finite
-from secateur.estimators.proxies.probe import Probe
+from secateur.estimators.proxies.base import check_finite, proxy
+from secateur.estimators.proxies.probe import Probe, hooked
 
 #: Activations as functions. Sigmoid and tanh switch nothing off.
 FUNCTIONS = {
@@ -37,6 +37,7 @@ def is_activation(module: nn.Module) -> bool:
     return isinstance(module, _MODULES)
 
 
+@proxy()
 def relu_log_det(probe: Probe) -> float:
     """log |K|, with K_ij = N_A − d_H(c_i, c_j) for the codes c of the batch's N examples.
 
@@ -47,6 +48,7 @@ def relu_log_det(probe: Probe) -> float:
     return _log_det(torch.cat([code.flatten(1) for code in _codes(probe)], dim=1), "examples")
 
 
+@proxy()
 def naswot(probe: Probe) -> float:
     """log |K| as `relu_log_det`, with every context as an example: the tokens up to one position.
 
@@ -120,16 +122,11 @@ def _pre_activations(network: nn.Module) -> Iterator[list[Tensor]]:
     def leave(*_: Any) -> None:
         watch.inside -= 1
 
-    handles = []
-    try:
-        for module in network.modules():
-            if is_activation(module):
-                handles += [module.register_forward_pre_hook(enter), module.register_forward_hook(leave, always_call=True)]
-        with watch:
-            yield found
-    finally:
-        for handle in handles:
-            handle.remove()
+    activations = [module for module in network.modules() if is_activation(module)]
+    handles = [module.register_forward_pre_hook(enter) for module in activations]
+    handles += [module.register_forward_hook(leave, always_call=True) for module in activations]
+    with hooked(handles), watch:
+        yield found
 
 
 class _Calls(TorchFunctionMode):

@@ -1,4 +1,4 @@
-"""What a low-cost proxy is: a name, a formula, which direction is better and what it needs."""
+"""What a low-cost proxy is: a formula with a name, and what it needs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,28 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from secateur.errors import ConfigurationError, EvaluationFailure
+from secateur.errors import EvaluationFailure
 from secateur.estimators.proxies.probe import Probe
+from secateur.objectives import QUANTITIES
 
 #: What a proxy looks at beside the weights: nothing, the shapes of a batch only, or a batch with its labels.
 Needs = Literal["nothing", "shapes", "data"]
+Formula = Callable[[Probe], float]
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """A number that ranks untrained networks.
+    """A number that ranks untrained networks: those with more of it are called better. `objectives.QUANTITIES` says what it is.
 
-    `direction` says which networks it calls better: those with a larger ("max") or smaller ("min") score. `weights` is
-    False where the values of the weights do not matter. `double` computes in float64 unless told otherwise.
+    `needs`: what it looks at. `weights` is False where their values do not matter. `double` computes in float64 unless told
+    otherwise.
     """
 
     name: str
-    compute: Callable[[Probe], float]
-    description: str
-    direction: Literal["max", "min"] = "max"
+    compute: Formula
     needs: Needs = "data"
     weights: bool = True
     double: bool = False
-
-    def __post_init__(self) -> None:
-        if self.direction not in ("max", "min"):
-            raise ConfigurationError(f"`direction` of the proxy `{self.name}` must be max or min, got `{self.direction}`.")
 
     def __call__(self, probe: Probe) -> float:
         """The score, always finite.
@@ -50,6 +46,22 @@ class Proxy:
             hint = "" if probe.double else " Computing in float64 may help."
             raise EvaluationFailure(f"`{self.name}` is {value}: it overflowed or is not defined for this network.{hint}")
         return value
+
+
+#: Name → proxy; a formula with the decorator `proxy` puts itself here.
+PROXIES: dict[str, Proxy] = {}
+
+
+def proxy(*, needs: Needs = "data", weights: bool = True, double: bool = False) -> Callable[[Formula], Formula]:
+    """Make a formula the proxy of its name, which must be one of `objectives.QUANTITIES`."""
+
+    def register(formula: Formula) -> Formula:
+        name = formula.__name__
+        assert name in QUANTITIES, f"`{name}` is no quantity: say what it is in objectives.QUANTITIES."
+        PROXIES[name] = Proxy(name, formula, needs, weights, double)
+        return formula
+
+    return register
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from secateur.estimators.proxies.base import proxy
 from secateur.estimators.proxies.body import decoder_modules, input_lookup, output_embeddings
-from secateur.estimators.proxies.probe import Probe
+from secateur.estimators.proxies.probe import Probe, hooked
 
 
 class FlopCount(TorchDispatchMode):
@@ -32,21 +33,25 @@ class FlopCount(TorchDispatchMode):
         return result
 
 
+@proxy(needs="nothing", weights=False)
 def parameters(probe: Probe) -> float:
     """All parameters, shared ones once."""
     return float(sum(p.numel() for p in probe.network.parameters()))
 
 
+@proxy(needs="nothing", weights=False)
 def decoder_parameters(probe: Probe) -> float:
     """Parameters of the body: of a decoder its layers and final norm, without embeddings and softmax."""
     return float(sum(p.numel() for p in probe.body.values()))
 
 
+@proxy(needs="nothing")
 def l2_norm(probe: Probe) -> float:
     """Σ over the body's tensors W of ‖W‖₂."""
     return sum(float(p.detach().double().norm()) for p in probe.body.values())
 
 
+@proxy(needs="shapes", weights=False)
 def macs(probe: Probe) -> float:
     """Multiply-accumulates of one forward pass over the batch, all logits included."""
     with torch.no_grad(), FlopCount() as count:
@@ -54,6 +59,7 @@ def macs(probe: Probe) -> float:
     return float(count.flops) / 2
 
 
+@proxy(needs="shapes", weights=False)
 def decoder_macs(probe: Probe) -> float:
     """Multiply-accumulates of the body in one forward pass over the batch, without embeddings and softmax."""
     inside = decoder_modules(probe.network)
@@ -69,12 +75,8 @@ def decoder_macs(probe: Probe) -> float:
             total += count.flops - started.pop()
 
         outside = [m for m in (input_lookup(probe.network), output_embeddings(probe.network)) if m is not None]
-        handles = []
-        try:
-            for module in inside or outside:
-                handles += [module.register_forward_pre_hook(enter), module.register_forward_hook(leave)]
+        handles = [module.register_forward_pre_hook(enter) for module in inside or outside]
+        handles += [module.register_forward_hook(leave) for module in inside or outside]
+        with hooked(handles):
             probe.body_output(probe.weights(), probe.inputs())
-        finally:
-            for handle in handles:
-                handle.remove()
     return (total if inside else count.flops - total) / 2

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from secateur.errors import EvaluationFailure
-from secateur.estimators.proxies.base import check_finite
-from secateur.estimators.proxies.probe import Probe
+from secateur.estimators.proxies.base import check_finite, proxy
+from secateur.estimators.proxies.probe import Probe, hooked
 
 
+@proxy()
 def fisher(probe: Probe) -> float:
     """Σ over channels k of Δ_k = 1/(2N) Σ_n (Σ over positions of a_nk · ∂L_n/∂a_nk)².
 
@@ -72,14 +73,11 @@ def _layer_outputs(probe: Probe) -> Iterator[list[tuple[str, Tensor, int]]]:
         return hook
 
     handles = []
-    try:
-        for name, module in probe.network.named_modules():
-            kinds = nn.Linear | Conv1D | _ConvNd
-            if isinstance(module, kinds) and id(module.weight) in inside:
-                # A convolution's channels come before its pixels, a linear layer's come last.
-                channel = -1 - len(module.kernel_size) if isinstance(module, _ConvNd) else -1
-                handles.append(module.register_forward_hook(record(name, channel)))
+    for name, module in probe.network.named_modules():
+        kinds = nn.Linear | Conv1D | _ConvNd
+        if isinstance(module, kinds) and id(module.weight) in inside:
+            # A convolution's channels come before its pixels, a linear layer's come last.
+            channel = -1 - len(module.kernel_size) if isinstance(module, _ConvNd) else -1
+            handles.append(module.register_forward_hook(record(name, channel)))
+    with hooked(handles):
         yield found
-    finally:
-        for handle in handles:
-            handle.remove()

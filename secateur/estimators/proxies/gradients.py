@@ -10,22 +10,25 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from secateur.estimators.proxies.base import check_finite
+from secateur.estimators.proxies.base import check_finite, proxy
 from secateur.estimators.proxies.probe import Probe
 
 
+@proxy()
 def grad_norm(probe: Probe) -> float:
     """Σ over tensors W of ‖∂L/∂W‖₂ (Abdelfattah et al. 2021)."""
     _, gradients = _loss_gradients(probe)
     return sum(float(gradient.double().norm()) for gradient in gradients.values())
 
 
+@proxy()
 def snip(probe: Probe) -> float:
     """Σ |w · ∂L/∂w| (Lee et al. 2019, connection sensitivity; not divided by its sum, which would make every score 1)."""
     weights, gradients = _loss_gradients(probe)
     return sum(float((weights[name].detach().double() * g.double()).abs().sum()) for name, g in gradients.items())
 
 
+@proxy()
 def grasp(probe: Probe) -> float:
     """−Σ w · (H g), with g = ∂L/∂w and H the Hessian by the same weights (Wang et al. 2020).
 

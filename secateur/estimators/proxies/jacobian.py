@@ -6,13 +6,14 @@ import torch
 from torch import Tensor
 
 from secateur.errors import ConfigurationError, EvaluationFailure
-from secateur.estimators.proxies.base import check_finite
+from secateur.estimators.proxies.base import check_finite, proxy
 from secateur.estimators.proxies.probe import Probe
 
 #: Keeps the logarithm of an eigenvalue of zero finite, as in the paper.
 EPSILON = 1e-5
 
 
+@proxy()
 def jacob_cov(probe: Probe) -> float:
     """−Σ (log(λ + k) + 1/(λ + k)) over the eigenvalues λ of the (N, N) correlations between the examples' Jacobians.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -120,12 +120,11 @@ class Probe:
 
     def body_output(self, weights: Mapping[str, Tensor], inputs: Mapping[str, Any]) -> Tensor:
         """What the body ends in: the last hidden states of a language model (its softmax is not run), else the logits."""
-        modules = decoder_modules(self.network)
-        with contextlib.ExitStack() as stack:
-            if modules:
-                stack.enter_context(_removed(modules[-1].register_forward_hook(_stop_after)))
-            elif (head := output_embeddings(self.network)) is not None:
-                stack.enter_context(_removed(head.register_forward_pre_hook(_stop_before)))
+        modules, head = decoder_modules(self.network), output_embeddings(self.network)
+        ends = [modules[-1].register_forward_hook(_stop_after)] if modules else []
+        if head is not None and not modules:
+            ends = [head.register_forward_pre_hook(_stop_before)]
+        with hooked(ends):
             try:
                 return logits_of(self.run(weights, inputs))
             except _Reached as reached:
@@ -142,7 +141,7 @@ class Probe:
         """
         modules = decoder_modules(self.network)
         if modules:
-            with _removed(modules[0].register_forward_pre_hook(lambda _module, args: (change(args[0]), *args[1:]))):
+            with hooked([modules[0].register_forward_pre_hook(lambda _module, args: (change(args[0]), *args[1:]))]):
                 yield dict
             return
         inputs = self.inputs()
@@ -155,12 +154,12 @@ class Probe:
                 f"`{type(self.network).__name__}` takes no floating-point input and has no embedding: this proxy has nothing "
                 "to differentiate by."
             )
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(_removed(lookup.register_forward_hook(lambda _module, _args, output: change(output))))
-            inside = set(lookup.modules())
-            for module in self.network.modules():
-                if zero_others and isinstance(module, nn.Embedding) and module not in inside:
-                    stack.enter_context(_removed(module.register_forward_hook(lambda _m, _a, output: torch.zeros_like(output))))
+        hooks = [lookup.register_forward_hook(lambda _module, _args, output: change(output))]
+        inside = set(lookup.modules())
+        for module in self.network.modules() if zero_others else ():
+            if isinstance(module, nn.Embedding) and module not in inside:
+                hooks.append(module.register_forward_hook(lambda _module, _args, output: torch.zeros_like(output)))
+        with hooked(hooks):
             yield dict
 
     @property
@@ -186,11 +185,12 @@ def logits_of(output: Any) -> Tensor:
 
 
 @contextlib.contextmanager
-def _removed(handle: RemovableHandle) -> Iterator[None]:
-    try:
+def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+    """Within: these hooks. Afterwards they are gone, whatever happens."""
+    with contextlib.ExitStack() as stack:
+        for handle in handles:
+            stack.callback(handle.remove)
         yield
-    finally:
-        handle.remove()
 
 
 def _stop_after(_module: nn.Module, _args: Any, output: Any) -> None:

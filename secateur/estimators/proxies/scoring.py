@@ -1,38 +1,19 @@
-"""The table of low-cost proxies, and how one is computed or its cost measured."""
+"""How a low-cost proxy is computed, and its cost measured."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
 from secateur.errors import ConfigurationError, UnknownNameError
-from secateur.estimators.proxies import activations, counts, fisher, gradients, jacobian, synflow
-from secateur.estimators.proxies.base import Cost, Proxy
+from secateur.estimators.proxies import activations, counts, fisher, gradients, jacobian, synflow  # noqa: F401 - they register
+from secateur.estimators.proxies.base import PROXIES, Cost, Proxy
 from secateur.estimators.proxies.probe import Batch, Loss, Probe, untouched
-
-#: Name → proxy. Partial training is not among them: it needs a text and a way to train (`partial.py`).
-PROXIES: dict[str, Proxy] = {
-    proxy.name: proxy
-    for proxy in (
-        Proxy("grad_norm", gradients.grad_norm, "Σ‖∂L/∂W‖ over the body's tensors"),
-        Proxy("snip", gradients.snip, "Σ|w · ∂L/∂w|"),
-        Proxy("grasp", gradients.grasp, "−Σ w · (Hessian × gradient)"),
-        Proxy("fisher", fisher.fisher, "Σ over channels of the squared sum of activation × gradient"),
-        Proxy("synflow", synflow.synflow, "Σ|w · ∂R/∂w|, R the flow of ones through |w|", needs="shapes", double=True),
-        Proxy("jacob_cov", jacobian.jacob_cov, "how little the examples' Jacobians correlate"),
-        Proxy("relu_log_det", activations.relu_log_det, "log determinant of the similarity of activation codes, by example"),
-        Proxy("naswot", activations.naswot, "the same, by context (the tokens up to one position)"),
-        Proxy("l2_norm", counts.l2_norm, "Σ‖W‖ over the body's tensors", needs="nothing"),
-        Proxy("parameters", counts.parameters, "all parameters", needs="nothing", weights=False),
-        Proxy("decoder_parameters", counts.decoder_parameters, "parameters of the body", needs="nothing", weights=False),
-        Proxy("macs", counts.macs, "multiply-accumulates of a forward pass", needs="shapes", weights=False),
-        Proxy("decoder_macs", counts.decoder_macs, "those of the body alone", needs="shapes", weights=False),
-    )
-}
 
 
 def score(
@@ -66,24 +47,16 @@ def score(
     return statistics.fmean(scores)
 
 
-def cost(
-    name: str,
-    network: nn.Module,
-    batch: Batch | Sequence[Batch] | None = None,
-    *,
-    seed: int = 0,
-    loss: Loss | None = None,
-    double: bool | None = None,
-) -> Cost:
+def cost(name: str, network: nn.Module, batch: Batch | Sequence[Batch] | None = None, **options: Any) -> Cost:
     """What a score takes, measured. Seconds are those of a run of its own: counting operations slows it down."""
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
     started = time.perf_counter()
-    score(name, network, batch, seed=seed, loss=loss, double=double)
+    score(name, network, batch, **options)
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     seconds = time.perf_counter() - started
     with counts.FlopCount() as count:
-        score(name, network, batch, seed=seed, loss=loss, double=double)
+        score(name, network, batch, **options)
     return Cost(count.flops, seconds)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -14,7 +13,8 @@ from torch.overrides import TorchFunctionMode
 
 from secateur.errors import EvaluationFailure
 from secateur.estimators.proxies.activations import FUNCTIONS, is_activation
-from secateur.estimators.proxies.probe import Probe
+from secateur.estimators.proxies.base import proxy
+from secateur.estimators.proxies.probe import Probe, hooked
 
 _NORMS = {
     F.layer_norm,
@@ -30,6 +30,7 @@ _SOFTMAXES = {F.softmax, torch.softmax, Tensor.softmax}
 _BOUNDED = {torch.tanh, Tensor.tanh, F.tanh}
 
 
+@proxy(needs="shapes", double=True)
 def synflow(probe: Probe) -> float:
     """Σ |w · ∂R/∂w|, with R = Σ outputs of the network whose weights are |w| and whose input is ones.
 
@@ -80,19 +81,10 @@ def _one_example(probe: Probe) -> dict[str, Tensor]:
     return {name: value[:1] for name, value in inputs.items()}
 
 
-@contextlib.contextmanager
-def _norms_are_identity(network: nn.Module) -> Iterator[None]:
-    """Norms and activations that are modules of their own pass their input on, however they compute."""
-    handles = [
-        module.register_forward_hook(lambda _module, args, _output: args[0])
-        for module in network.modules()
-        if is_norm(module) or is_activation(module) or isinstance(module, nn.Tanh)
-    ]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+def _norms_are_identity(network: nn.Module) -> AbstractContextManager[None]:
+    """Within: norms and activations that are modules of their own pass their input on, however they compute."""
+    passed = [m for m in network.modules() if is_norm(m) or is_activation(m) or isinstance(m, nn.Tanh)]
+    return hooked(module.register_forward_hook(lambda _module, args, _output: args[0]) for module in passed)
 
 
 def is_norm(module: nn.Module) -> bool:

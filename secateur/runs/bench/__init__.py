@@ -1,0 +1,1 @@
+"""Benches: which proxy is better, judged on tables of trained networks."""

@@ -13,16 +13,17 @@ from torch.nn import functional as F
 from secateur.decoders import Builder, architecture_of
 from secateur.errors import ConfigurationError, EvaluationFailure, UnknownNameError
 from secateur.estimators.proxies import PROXIES, Cost, Proxy, cost, score
+from secateur.estimators.proxies.base import proxy
+from secateur.objectives import DESIGN, QUANTITIES
 
-WITH_WEIGHTS = [name for name, proxy in PROXIES.items() if proxy.weights]
+WITH_WEIGHTS = [name for name, found in PROXIES.items() if found.weights]
 
 
 def test_the_table():
-    assert set(PROXIES) == {
-        *("grad_norm", "snip", "grasp", "fisher", "synflow", "jacob_cov", "relu_log_det", "naswot"),
-        *("l2_norm", "parameters", "decoder_parameters", "macs", "decoder_macs"),
-    }
-    assert all(proxy.name == name and proxy.direction == "max" for name, proxy in PROXIES.items())
+    scores = {name for name, quantity in QUANTITIES.items() if quantity.direction == "max"}
+    assert set(PROXIES) == {*scores, "parameters", "macs"}
+    assert all(found.name == name for name, found in PROXIES.items())
+    assert scores - set(DESIGN) == {"decoder_macs"}
 
 
 @pytest.mark.parametrize("name", PROXIES)
@@ -165,12 +166,15 @@ def test_a_score_that_is_not_finite_fails():
     from secateur.estimators.proxies.probe import Probe
 
     with pytest.raises(EvaluationFailure, match=r"`wild` is inf: .*float64 may help"):
-        Proxy("wild", lambda probe: math.inf, "")(Probe(nn.Linear(1, 1), {}))
+        Proxy("wild", lambda probe: math.inf)(Probe(nn.Linear(1, 1), {}))
 
 
-def test_a_proxy_has_a_direction():
-    with pytest.raises(ConfigurationError, match="must be max or min, got `up`"):
-        Proxy("wild", lambda probe: 0.0, "", direction="up")
+def test_a_proxy_says_what_it_is_among_the_quantities():
+    def wild(probe):
+        return 0.0
+
+    with pytest.raises(AssertionError, match="`wild` is no quantity"):
+        proxy()(wild)
 
 
 def test_an_output_of_no_known_form_is_refused():

@@ -11,10 +11,10 @@ import pytest
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, DataError, EvaluationFailure, UnknownNameError
+from secateur.runs.bench.scoring import COUNTS, CUTS, LOW_COST, ScoreFile, partial_name, proxy_names
 from secateur.spaces.decoder import architecture
 from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
 from secateur.tables import spearman
-from secateur.tables.scoring import CUTS, LOW_COST, ScoreFile, partial_name, proxy_names
 from secateur.verbs.proxies import proxies
 
 VOCABULARY = 40
@@ -60,7 +60,7 @@ def rows_of(path):
 def test_the_proxies_named_are_all_there_are():
     from secateur.estimators.proxies import PROXIES
 
-    assert set(PROXIES) == {*LOW_COST, "decoder_parameters", "parameters", "macs"}
+    assert set(PROXIES) == {*LOW_COST, *COUNTS}
 
 
 def test_every_proxy_on_tiny_networks(table, tmp_path):

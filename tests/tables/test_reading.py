@@ -1,4 +1,4 @@
-"""Tables of trained architectures: the three formats, repeated trainings, and what is wrong with a bad one."""
+"""Tables from files: the three formats, and what is wrong with a bad one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from secateur.architecture import Architecture
 from secateur.errors import DataError
-from secateur.tables import read_trained
+from secateur.tables import read_table, read_trained
 
 
 def architecture(width: int = 8) -> Architecture:
@@ -55,77 +55,48 @@ def path(request, tmp_path):
 
 
 def test_the_three_formats_read_alike(path):
-    first, second = read_trained(write(path, [record(8), record(16, 18.0, source="search", latency=None)]))
-    assert first.architecture == architecture(8)
-    assert (first.perplexity, first.source, first.seed, first.latency) == (20.0, "random", 0, 0.08)
-    assert (first.steps, first.curve) == ((10, 20, 40), (4.0, 3.5, 3.0))
-    assert (first.parameters, first.train_seconds, first.memory, first.decoder_parameters) == (800, 2.0, None, None)
-    assert first.extra == {"note": "kept"}
-    assert second.latency is None
-    assert second.key == "key16"
+    table = read_trained(write(path, [record(8), record(16, 18.0, source="search", latency=None)]))
+    assert table.architectures == (architecture(8), architecture(16))
+    assert (table.source.tolist(), table.seed.tolist(), table.where) == (["random", "search"], [0, 0], str(path))
+    assert table.column("perplexity").tolist() == [20.0, 18.0]
+    assert table.column("latency").tolist() == [0.08, pytest.approx(math.nan, nan_ok=True)]
+    assert table.budgets.tolist() == [10, 20, 40]
+    assert table.curves["curve"].tolist() == [[4.0, 3.5, 3.0]] * 2
+    assert table.values("key8") == {"perplexity": 20, "parameters": 800, "latency": 0.08, "curve": 3}
+    assert table.values("key8", 20) == {"parameters": 800, "latency": 0.08, "curve": 3.5}
+    assert (table.seconds_to("key8"), table.seconds_to("key8", 20)) == (2, 1)
+    assert {name: values.tolist() for name, values in table.extra.items()} == {"note": ["kept", "kept"]}
 
 
 def test_gzipped_lines_and_what_may_be_left_out(tmp_path):
     path = tmp_path / "t.jsonl.gz"
     with gzip.open(path, "wt") as file:
         file.write(json.dumps({"architecture": architecture().as_dict(), "perplexity": 3}) + "\n")
-    (row,) = read_trained(path)
-    assert (row.source, row.seed, row.steps, row.extra) == ("unstated", 0, (), {})
-    assert row.loss_at(0.5) is None
+    table = read_trained(path)
+    assert (table.sources, table.seed.tolist(), table.seconds, table.curves, table.extra) == (["unstated"], [0], None, {}, {})
+    assert np.isnan(table.at_share("curve", 0.5)).all()
 
 
-def test_the_curve_between_its_steps(tmp_path):
-    (row,) = read_trained(write(tmp_path / "t.jsonl", [record()]))
-    assert row.loss_at(1.0) == 3.0
-    assert row.loss_at(0.5) == 3.5
-    assert row.loss_at(0.75) == pytest.approx(3.25)
-    assert row.loss_at(0.25) == 4.0
-    assert row.loss_at(0.2) is None  # before the first recorded step
-
-
-def test_a_curve_that_diverged_has_no_value_there(tmp_path):
-    (row,) = read_trained(write(tmp_path / "t.jsonl", [record(curve=[4.0, math.nan, 3.0])]))
-    assert row.loss_at(0.5) is None
-    assert row.loss_at(1.0) == 3.0
-
-
-def test_only_a_source(tmp_path):
-    table = read_trained(write(tmp_path / "t.jsonl", [record(8), record(16, source="search"), record(24, source="topology")]))
-    assert [r.key for r in table.only("search")] == ["key16"]
-    assert [r.key for r in table.only(["random", "topology"])] == ["key8", "key24"]
-    assert len(table.only("random")) == 1
-    with pytest.raises(DataError, match=r"no rows of source `serch`; it has: random, search, topology\."):
-        table.only("serch")
-
-
-def test_repeated_trainings(tmp_path):
-    records = [
-        record(8, 10.0),
-        record(16, 30.0),
-        record(8, 40.0, seed=1, latency=0.1, curve=[5.0, 4.5, 4.0]),
-        record(16, 31.0, seed=1, steps=[10], curve=[4.0]),
-        record(24, 12.0),
-    ]
+def test_rows_with_other_steps_and_seeds_are_kept_apart(tmp_path):
+    records = [record(), record(seed=1, steps=[5], curve=[2.0]), record(16, steps=[], curve=[], cutoffs=[1, 2])]
     table = read_trained(write(tmp_path / "t.jsonl", records))
-    eight, sixteen, last = table.averaged()
-    assert eight.perplexity == pytest.approx(20.0)  # the geometric mean: losses are averaged
-    assert eight.latency == pytest.approx(0.09)
-    assert eight.curve == (4.5, 4.0, 3.5)
-    assert sixteen.curve == (4.0, 3.5, 3.0)  # other steps: the first training's
-    assert last.perplexity == 12.0
-    assert [(a.seed, b.seed) for a, b in table.repeats()] == [(0, 1), (0, 1)]
-    assert table.ceiling().pairs == 2
-    assert table.ceiling().spearman is None
+    assert table.column("curve").tolist() == [3, 2, pytest.approx(math.nan, nan_ok=True)]
+    assert table.values("key8", 5, seed=1)["curve"] == 2
+    assert table.extra["cutoffs"].tolist() == [None, None, [1, 2]]
 
 
-def test_the_ceiling_is_the_agreement_between_seeds(tmp_path):
-    records = [
-        record(8 * i, float(p), seed=s) for s, ps in enumerate([(1, 2, 3, 4), (1, 3, 2, 4)]) for i, p in enumerate(ps, 1)
+def test_any_metrics_budgets_and_curves(path):
+    """Further numbers are told at the end only: nobody said that they hold before."""
+    rows = [
+        {"architecture": architecture(w).to_json(), "error": -w, "steps": [1, 2], "curve": [w, 2 * w], "s": 4, "more": w}
+        for w in (8, 16)
     ]
-    ceiling = read_trained(write(tmp_path / "t.jsonl", records)).ceiling()
-    assert ceiling.pairs == 4
-    assert ceiling.spearman == pytest.approx(0.8)
-    assert ceiling.kendall == pytest.approx(2 / 3)
+    table = read_table(write(path, rows), metrics=["error"], curves=["curve"], budgets="steps", seconds="s")
+    assert table.values("key16") == {"error": -16, "more": 16, "curve": 32}
+    assert table.values("key16", 1) == {"curve": 16}
+    assert table.seconds_to("key8", 1) == 2
+    with pytest.raises(DataError, match="`error` must be a finite number, got `nan`"):
+        read_table(write(path, [*rows, {**rows[0], "error": math.nan}]), metrics=["error"])
 
 
 @pytest.mark.parametrize(
@@ -181,9 +152,3 @@ def test_unreadable_files(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read_trained(path)
     assert "\n" not in str(caught.value)
-
-
-def test_parquet_arrays_are_lists(tmp_path):
-    path = tmp_path / "t.parquet"
-    pandas.DataFrame([record(steps=np.array([1, 2]), curve=np.array([2.0, 1.0]))]).to_parquet(path)
-    assert read_trained(path).rows[0].steps == (1, 2)

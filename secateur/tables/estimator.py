@@ -1,0 +1,56 @@
+"""A table as an estimator: a search on it costs milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from secateur.architecture import Architecture, digest
+from secateur.errors import EvaluationFailure, UnknownNameError
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.tables.table import Table
+
+
+class TableEstimator(Estimator):
+    """Answers from a table: the values at the budget asked, by default at the end of training, and what that training took.
+
+    `yields`: the names of columns or curves; or quantity → such a name, where a search calls it otherwise. Values are means
+    over the seeds, or those of one `seed`. An architecture that the table does not hold, or without one of the values, fails.
+    """
+
+    cost: ClassVar[int] = 0
+
+    def __init__(self, table: Table, yields: Sequence[str] | Mapping[str, str], *, seed: int | None = None) -> None:
+        self.columns = dict(yields) if isinstance(yields, Mapping) else {name: name for name in yields}
+        for name in self.columns.values():
+            if name not in table.names:
+                raise UnknownNameError("column", name, table.names)
+        self.table, self.seed = table, seed
+        self.yields = tuple(self.columns)
+
+    @property
+    def fingerprint(self) -> str:
+        return digest("table", self.table.fingerprint, str(self.columns), str(self.seed))
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        return [self._evaluation(architecture.key, budget) for architecture in architectures]
+
+    def _evaluation(self, key: str, budget: float | None) -> Evaluation:
+        try:
+            known = self.table.values(key, budget, seed=self.seed, names=self.columns.values())
+        except EvaluationFailure as failure:
+            return Evaluation(failure=str(failure))
+        missing = [column for column in self.columns.values() if column not in known]
+        if missing:
+            at = "" if budget is None else f" at budget {budget:g}"
+            return Evaluation(failure=f"`{self.table.where}` has no `{missing[0]}` of the network `{key}`{at}.")
+        curve: dict[float, dict[str, float]] = {}
+        for name, column in self.columns.items():
+            if column in self.table.curves:
+                for at, value in zip(*self.table.curve(key, column, budget, seed=self.seed), strict=True):
+                    curve.setdefault(float(at), {})[name] = float(value)
+        return Evaluation(
+            {name: known[column] for name, column in self.columns.items()},
+            curve=tuple(sorted(curve.items(), key=lambda point: point[0])),
+            seconds=self.table.seconds_to(key, budget, seed=self.seed),
+        )
