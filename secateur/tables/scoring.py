@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.errors import ConfigurationError, EvaluationFailure, UnknownNameError
 from secateur.spaces import decoder_counts
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.tables.trained import Trained
 
 #: Counted from the architecture alone: nothing is built.
@@ -78,10 +79,10 @@ class Setup:
         return digest("proxies 1", str(sizes), tokens.tobytes())
 
     @property
-    def tokens(self) -> int:
+    def sizes(self) -> Sizes:
         if self.vocabulary is None:
             raise ConfigurationError("`vocabulary` must be given: the table has no column of that name. Use --vocabulary.")
-        return self.vocabulary
+        return Sizes(vocabulary=self.vocabulary, positions=self.positions, cutoffs=self.cutoffs)
 
 
 def partial_name(cut: float) -> str:
@@ -198,9 +199,7 @@ class _Lazy:
             setup = self._setup
             self._network = build(
                 self._row.architecture,
-                vocabulary=setup.tokens,
-                positions=max(setup.positions, setup.batch.shape[1]),
-                cutoffs=setup.cutoffs,
+                replace(setup.sizes, positions=max(setup.positions, setup.batch.shape[1])),
                 seed=setup.seed,
             )
         return self._network
@@ -232,10 +231,10 @@ def _count(name: str, row: Trained, setup: Setup) -> tuple[float, float, float]:
     elif name == "parameters" and row.parameters is not None:
         value = row.parameters
     elif name == "parameters":
-        value = float(decoder_counts.parameters(row.architecture, setup.tokens, setup.positions, setup.cutoffs))
+        value = float(decoder_counts.parameters(row.architecture, setup.sizes))
     else:
         batch, length = setup.batch.shape
-        value = float(decoder_counts.macs(row.architecture, batch, length, setup.tokens, setup.cutoffs))
+        value = float(decoder_counts.macs(row.architecture, setup.sizes, batch, length))
     return value, time.perf_counter() - started, 0.0
 
 
@@ -254,7 +253,7 @@ def _partial(name: str, row: Trained, setup: Setup) -> tuple[float, float | None
     if tokens is None or row.architecture.space != "decoder" or setup.vocabulary is None:
         return -loss, seconds, None
     length = int(_number(row.extra.get("length")) or setup.batch.shape[1])
-    forward = 2 * decoder_counts.macs(row.architecture, 1, length, setup.vocabulary, setup.cutoffs) / length
+    forward = 2 * decoder_counts.macs(row.architecture, setup.sizes, 1, length) / length
     return -loss, seconds, 3 * forward * tokens * share
 
 

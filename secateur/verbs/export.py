@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from secateur.checkpoints.folders import is_trained
 from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
-from secateur.export.trained import export_trained, is_trained
+from secateur.export.trained import export_trained
+from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import parse_under
 from secateur.runs.opening import open_run
 from secateur.runs.prune.run import Run
-from secateur.verbs.train import UNFINISHED
 
 
 def export(
@@ -52,7 +53,7 @@ def export(
     opened = open_run(run)
     if not isinstance(opened, Run):
         raise StudyError(
-            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --pick KEY --text … --to {to}"
+            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --key KEY --text … --to {to}"
         )
     member = opened.member(key) if key is not None else opened.front.best(under=parse_under(under))
     return member.save(to, polished=polished, onnx=onnx, int8=int8)

@@ -197,8 +197,9 @@ def make_setup(
     if text is None:
         ids = rng.integers(0, known or 2, size=(batch, length))
         return Setup(ids, f"random tokens (seed {seed})", known, positions, _cutoffs(table), seed)
+    from secateur.checkpoints.tokenizers import load_tokenizer
     from secateur.tasks.text import load_text, token_ids
-    from secateur.tasks.tokenizers import check_fits, load_tokenizer, train_tokenizer
+    from secateur.tasks.tokenizers import check_fits, train_tokenizer
 
     said = load_text(text).train
     if known is None and tokenizer is None:

@@ -29,7 +29,7 @@ def shown_run(run: RunFolder) -> None:
     if isinstance(run, Run):
         console.print(f"Export: secateur export {run.folder} --under body_parameters=50% --to pruned", soft_wrap=True)
     else:
-        console.print(f"Train:  secateur train {run.folder} --pick KEY --text my-text --to my-model", soft_wrap=True)
+        console.print(f"Train:  secateur train {run.folder} --key KEY --text my-text --to my-model", soft_wrap=True)
 
 
 def front_table(members: Sequence[Any]) -> None:
@@ -138,7 +138,7 @@ def shown_export(exported: Exported) -> None:
     console = _console()
     how = (
         "a plain checkpoint"
-        if exported.kind == "plain"
+        if exported.form == "plain"
         else "a checkpoint with its own modelling file (trust_remote_code=True)"
     )
     console.print(f"{exported.folder}: {how}", soft_wrap=True)

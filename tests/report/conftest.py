@@ -14,6 +14,7 @@ from secateur.pareto import non_dominated
 from secateur.report import DesignReportData, ReportData
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.layer_scaling import BASES, base_of
 
 
@@ -328,7 +329,7 @@ def tiny_design() -> DesignReportData:
             {"stage": "search", "status": "done", "seconds": 90.0},
         ],
         notes=["the machine was busy"],
-        load_code="secateur train runs/toy --pick {key} --text corpus.txt",
+        load_code="secateur train runs/toy --key {key} --text corpus.txt",
         baselines=[baseline(1, 100, 0.020, 4000), baseline(2, 250, 0.050, 2000), baseline(9, 900, 0.100, 20000)],
         latency_model={
             "mean_error": 0.04,
@@ -344,19 +345,19 @@ def synthetic_design(seed: int = 0, trials: int = 900) -> DesignReportData:
     """A search among GPT-2s. Sizes are those of the architectures; latencies and memory come from a formula, not a clock."""
     rng = np.random.default_rng(seed)
     space = Decoder("gpt2")
-    vocabulary = 50257
+    sizes = Sizes(vocabulary=50257)
 
     def values(architecture, waste=0.0):
         size = decoder_parameters(architecture)
-        whole = parameters(architecture, vocabulary)
+        whole = parameters(architecture, sizes)
         deep = len(architecture["heads"])
         latency = 0.004 + 0.0011 * deep + size * 0.75e-9 + architecture["width"] * 2e-6
         return {
             "decoder_parameters": size,
             "parameters": whole,
-            "macs": macs(architecture, 1, 128, vocabulary),
+            "macs": macs(architecture, sizes, 1, 128),
             "latency": latency * (1 + waste),
-            "memory": (4 * whole + 4 * 128 * (vocabulary + max(architecture["inner"]))) * (1 + waste),
+            "memory": (4 * whole + 4 * 128 * (sizes.vocabulary + max(architecture["inner"]))) * (1 + waste),
         }
 
     rows = []
@@ -418,7 +419,7 @@ def synthetic_design(seed: int = 0, trials: int = 900) -> DesignReportData:
             {"stage": "report", "status": "running", "seconds": None},
         ],
         notes=["Latency was measured, so another run with the same seed may find another front."],
-        load_code="secateur train runs/design-001 --pick {key} --text corpus.txt --to my-model",
+        load_code="secateur train runs/design-001 --key {key} --text corpus.txt --to my-model",
         baselines=baselines,
         latency_model={
             "mean_error": 0.031,

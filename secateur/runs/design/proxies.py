@@ -7,12 +7,13 @@ from typing import Any
 
 from secateur.estimators.base import Estimator
 from secateur.objectives import PROXIES
+from secateur.spaces.decoder_sizes import Sizes
 
 #: Texts that a proxy sees, of the length that latency is measured with.
 TEXTS = 4
 
 
-def proxy_estimators(wanted: Sequence[str], network: dict[str, Any], sizes: dict[str, Any], seed: int) -> list[Estimator]:
+def proxy_estimators(wanted: Sequence[str], network: Sizes, sizes: dict[str, Any], seed: int) -> list[Estimator]:
     """An estimator for each proxy wanted that cannot be counted. The texts are random tokens, the same for every network."""
     names = [name for name in wanted if name in PROXIES and name != "decoder_parameters"]
     if not names:
@@ -22,9 +23,7 @@ def proxy_estimators(wanted: Sequence[str], network: dict[str, Any], sizes: dict
     from secateur.decoders import build
     from secateur.estimators.proxies import ProxyEstimator
 
-    tokens = torch.randint(network["vocabulary"], (TEXTS, sizes["length"]), generator=torch.Generator().manual_seed(seed))
+    tokens = torch.randint(network.vocabulary, (TEXTS, sizes["length"]), generator=torch.Generator().manual_seed(seed))
     batch = {"input_ids": tokens, "labels": tokens}
-    return [
-        ProxyEstimator(lambda a: build(a, **network, seed=seed), batch, name, seed=seed, identity=str(sorted(network.items())))
-        for name in names
-    ]
+    identity = str(sorted(network.as_dict().items()))
+    return [ProxyEstimator(lambda a: build(a, network, seed=seed), batch, name, seed=seed, identity=identity) for name in names]

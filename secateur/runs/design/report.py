@@ -34,7 +34,7 @@ def report_data(run: DesignRun) -> DesignReportData:
         front=[_member(m) for m in run.front],
         journal=[{"stage": s.name, "status": s.status, "seconds": s.seconds} for s in Journal(run.store).rows()],
         notes=list(run.store.get_meta("notes", [])),
-        load_code=f"secateur train {run.folder} --pick {{key}} --text my-text --to my-model",
+        load_code=f"secateur train {run.folder} --key {{key}} --text my-text --to my-model",
         baselines=run.baselines,
         latency_model=_model(run),
     )

@@ -12,11 +12,12 @@ from secateur.runs.design.settings import DesignConfiguration
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
 from secateur.spaces.decoder import Decoder
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.study import Front, Member, Trial
 
 if TYPE_CHECKING:
     from secateur.runs.design.stages import DesignStages
-    from secateur.verbs.train import Trained
+    from secateur.runs.design.training import Trained
 
 #: The origin of trials whose latency was predicted in the search and measured after it.
 MEASURED = "measured"
@@ -41,20 +42,21 @@ class DesignMember(Member):
         """The network with random weights, ready to be trained."""
         from secateur.decoders import build
 
-        return build(self.architecture, **self.network, dropout=dropout, seed=seed)
+        return build(self.architecture, self.network, dropout=dropout, seed=seed)
 
     @property
-    def network(self) -> dict[str, Any]:
-        """What a network of the run has beside its architecture: vocabulary, cutoffs, positions, memory."""
+    def network(self) -> Sizes:
+        """What a network of the run has beside its architecture."""
         assert self.run is not None
-        found: dict[str, Any] = self.run.configuration.network()
+        found: Sizes = self.run.configuration.network()
         return found
 
-    def train(self, text: str | Path, *, to: str | Path, **options: Any) -> Trained:
-        """Train it on a text: `secateur train`, see there for the options."""
-        from secateur.verbs.train import train_architecture
+    def train(self, text: str | Path, *, to: str | Path, progress: bool = False, **options: Any) -> Trained:
+        """Train it on a text. `options` are the other settings of `secateur train`."""
+        from secateur.runs.design.training import TrainSettings, train_architecture
 
-        return train_architecture(self.architecture, text=text, to=to, **self.network, **options)
+        settings = TrainSettings(text=Path(text), to=Path(to), **options)
+        return train_architecture(self.architecture, self.network, settings, progress=progress)
 
 
 class DesignRun(RunFolder):

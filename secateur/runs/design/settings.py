@@ -12,7 +12,7 @@ from secateur.objectives import DESIGN, PROXIES, Bound, Objective
 from secateur.runs.design.presets import preset
 from secateur.runs.settings import Faults, Settings
 from secateur.spaces.decoder import Decoder
-from secateur.spaces.decoder_counts import checked_cutoffs
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.domains import options
 
 MEASURE = ("front", "all")
@@ -40,21 +40,12 @@ class DesignConfiguration(Settings):
     def cutoffs_parsed(self) -> tuple[int, ...]:
         """Where the clusters of the adaptive embedding end."""
         given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
-        return checked_cutoffs(given, self.vocabulary)
+        return Sizes(vocabulary=self.vocabulary, cutoffs=given).cutoffs or ()
 
-    def network(self) -> dict[str, Any]:
+    def network(self) -> Sizes:
         """What every network has beside its architecture."""
-        return {
-            "vocabulary": self.vocabulary,
-            "cutoffs": self.cutoffs_parsed(),
-            "positions": self.positions,
-            "memory": self.memory,
-        }
-
-    @property
-    def memory(self) -> int:
-        """Tokens that a Transformer-XL remembers of earlier segments."""
-        return int(self.recurrence) if self.backbone == "transformer_xl" else 0
+        recurrence = int(self.recurrence) if self.backbone == "transformer_xl" else 0
+        return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs_parsed(), positions=self.positions, recurrence=recurrence)
 
 
 def resolve(given: Mapping[str, Any]) -> DesignConfiguration:

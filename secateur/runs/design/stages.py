@@ -15,7 +15,7 @@ from secateur.decoders import Builder
 from secateur.devices import check_runtime, check_steady, describe_device, resolve_device
 from secateur.errors import BoundError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
-from secateur.estimators.decoder_cost import DecoderCost
+from secateur.estimators.cost import DecoderCost
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
 from secateur.estimators.memory import MemoryEstimator
@@ -27,6 +27,7 @@ from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import MEASURED, DesignMember, DesignRun
 from secateur.runs.progress import Progress
 from secateur.runs.stages import Staged, with_unit
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.layer_scaling import base_of
 from secateur.study import Study
 
@@ -46,10 +47,10 @@ class DesignStages(Staged):
         self.run = run
         self.device = resolve_device(self.c.device)
         self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
-        self.network: dict[str, Any] = self.c.network()
+        self.network: Sizes = self.c.network()
         # What is measured is the first segment of a text: nothing is remembered yet.
-        self.cost = DecoderCost(**{**self.network, "memory": 0}, **self.sizes)
-        self.build = Builder(**self.network, device=str(self.device))
+        self.cost = DecoderCost(replace(self.network, recurrence=0), **self.sizes)
+        self.build = Builder(self.network, device=str(self.device))
         #: All that is optimised or bounded, and as the user wrote it.
         self.asked = list(zip((*run.objectives, *run.bounds), (*self.c.objectives, *(self.c.bounds or [])), strict=True))
         self.wanted = [o.name for o, _ in self.asked]
@@ -213,7 +214,7 @@ class DesignStages(Staged):
     @property
     def _identity(self) -> str:
         """What the builder builds from, for the fingerprints of what is measured."""
-        return f"decoder {sorted(self.network.items())}"
+        return f"decoder {sorted(self.network.as_dict().items())}"
 
     def _estimators(self) -> list[Estimator]:
         """What scores candidates during the search."""

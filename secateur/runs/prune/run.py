@@ -137,9 +137,9 @@ class Run(RunFolder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        from secateur.checkpoints.pretrained import load_tokenizer
+        from secateur.checkpoints.tokenizers import tokenizer_of
 
-        return load_tokenizer(str(self.folder / SUPERNET))
+        return tokenizer_of(str(self.folder / SUPERNET))
 
     def save(
         self, member: RunMember, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False
@@ -194,8 +194,8 @@ class Run(RunFolder):
             "metric": self.task.get("main"),
             "validation": 1 - values["error"],
             "test": 1 - test["error"] if test else None,
-            "whole_validation": 1 - self.unpruned["error"],
-            "whole_test": 1 - whole["error"] if whole else None,
+            "unpruned_validation": 1 - self.unpruned["error"],
+            "unpruned_test": 1 - whole["error"] if whole else None,
             "polished": polished,
         }
 

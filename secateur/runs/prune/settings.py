@@ -48,7 +48,7 @@ class Configuration(Settings):
             "epochs": self.epochs,
             "learning_rate": self.learning_rate,
             "batch_size": self.batch_size,
-            "warmup": self.learning_rate_warmup,
+            "learning_rate_warmup": self.learning_rate_warmup,
             "weight_decay": self.weight_decay,
             "temperature": self.temperature,
             "squared_temperature": self.squared_temperature,
@@ -111,9 +111,8 @@ def _faults(c: Configuration) -> list[str]:
         tried(Bound.parse, text)
     given = c.with_usual_learning_rate(1)
     for settings, prefix in ((given.training(), ""), (c.warming_up(), "order_"), (c.polishing(), "polish_")):
-        faults += [
-            f for f in settings.faults(prefix) if f not in faults and (not prefix or "epochs" in f or "learning_rate" in f)
-        ]
+        own = [f"{prefix}epochs`", f"{prefix}learning_rate`"] if prefix else [""]
+        faults += [f for f in settings.faults(prefix) if f not in faults and any(name in f for name in own)]
     for name, whole in (
         ("heads", 10**6),
         ("units", 10**9),

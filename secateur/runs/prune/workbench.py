@@ -9,8 +9,9 @@ from safetensors.numpy import load_file
 from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.checkpoints import load
-from secateur.checkpoints.pretrained import load_model, load_tokenizer
+from secateur.checkpoints.pretrained import load_model
 from secateur.checkpoints.quiet import quiet
+from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices import resolve_device
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
@@ -67,7 +68,7 @@ class Workbench(Staged):
             source = c.model if not self.journal.done("train") else str(self.folder)
             data = load_task(
                 c.data,
-                load_tokenizer(source),
+                tokenizer_of(source),
                 text=c.text,
                 label=c.label,
                 kind=c.kind,

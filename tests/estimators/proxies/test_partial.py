@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from secateur.decoders import build
+from secateur.decoders import Sizes, build
 from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
 from secateur.estimators.proxies import partial_training
 from secateur.rng import generator
@@ -26,7 +26,9 @@ TOKENS = generator(0, "partial").integers(0, 15, size=400).astype(np.int32)
 
 def network(backbone):
     memory = 6 if backbone == "transformer_xl" else 0
-    return build(architecture(backbone, 16, [2, 4], [32, 48]), vocabulary=15, positions=9, memory=memory, dropout=0.1, seed=0)
+    return build(
+        architecture(backbone, 16, [2, 4], [32, 48]), Sizes(vocabulary=15, positions=9, recurrence=memory), dropout=0.1, seed=0
+    )
 
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
