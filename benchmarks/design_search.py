@@ -49,7 +49,7 @@ def measured_one_by_one(run: DesignRun, architecture: Architecture) -> float:
 
     c = run.configuration
     began = time.perf_counter()
-    network = build(architecture, vocabulary=c.vocabulary, positions=c.positions, memory=c.memory)
+    network = build(architecture, c.network())
     inputs = dummy_inputs(network, c.batch, c.length, "language_modelling")
     peak_memory(network, inputs)
     with torch.inference_mode():

@@ -78,3 +78,10 @@ def disk_is_full(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
     said = str(error).lower()
     return getattr(error, "errno", None) == errno.ENOSPC or "no space left" in said or "disk is full" in said
+
+
+def one_line(error: BaseException, most: int = 300) -> str:
+    """What an error says, on one line of at most so many characters and without a closing stop; its class where it says
+    nothing."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -60,7 +60,8 @@ class Option:
         given = [(bound, word, keeps) for bound, word, keeps in rules if bound is not None]
         if all(keeps(bound) for bound, _, keeps in given):
             return None
-        return f"`{name}` must be {' and '.join(f'{word} {bound:g}' for bound, word, _ in given)}, got {value}."
+        said = " and ".join(f"{word} {bound:,}" for bound, word, _ in given)
+        return f"`{name}` must be {said}, got {value}."
 
 
 def option(default: Any = dataclasses.MISSING, about: str = "", **rules: Any) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+# Toys are too small to share among threads: waiting for each other takes most of the time, above all on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -28,12 +28,14 @@ from typing import Any
 import numpy as np
 
 from secateur.architecture import Architecture
+from secateur.checkpoints.tokenizers import load_tokenizer
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError
 from secateur.rng import generator
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters, parameters
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.tasks.text import TextTokens, Tokens, encode, load_text
-from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
+from secateur.tasks.tokenizers import train_tokenizer
 from secateur.training.settings import TrainingSettings
 
 #: The scaled-down space.
@@ -83,7 +85,7 @@ class Protocol:
             steps=self.steps,
             learning_rate=self.rate(architecture),
             batch_size=self.batch,
-            warmup=self.warmup,
+            learning_rate_warmup=self.warmup,
             schedule="cosine",
             weight_decay=self.weight_decay,
             group_by_length=False,
@@ -94,16 +96,12 @@ class Protocol:
     def build(self, architecture: Architecture, seed: int) -> Any:
         from secateur.decoders import build
 
-        return build(
-            architecture,
-            vocabulary=self.vocabulary,
-            cutoffs=self.cutoffs,
-            positions=self.length,
-            memory=self.memory if self.backbone == "transformer_xl" else 0,
-            dropout=self.dropout,
-            seed=seed,
-            initializer_range=self.initial,
-        )
+        return build(architecture, self.sizes, dropout=self.dropout, seed=seed, initializer_range=self.initial)
+
+    @property
+    def sizes(self) -> Sizes:
+        recurrence = self.memory if self.backbone == "transformer_xl" else 0
+        return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=self.length, recurrence=recurrence)
 
 
 @dataclass(frozen=True)
@@ -238,7 +236,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         "learning_rate": protocol.rate(job.architecture),
         "perplexity": final["validation"].perplexity,
         "test_perplexity": final["test"].perplexity if "test" in final else None,
-        "parameters": parameters(job.architecture, protocol.vocabulary, protocol.length, protocol.cutoffs),
+        "parameters": parameters(job.architecture, protocol.sizes),
         "decoder_parameters": decoder_parameters(job.architecture),
         "steps": [point.step for point in result.curve],
         "curve": [round(point.validation_loss, 6) for point in result.curve],
@@ -340,8 +338,7 @@ def latency(arguments: argparse.Namespace) -> None:
     known = {key: entry for key, entry in known.items() if "failure" not in entry}
     wanted = [Architecture.from_json(row["architecture"]) for row in rows_of(arguments.out)]
     wanted += [job.architecture for list_ in arguments.list for job in listed_jobs(list_)]
-    recurrence = protocol.memory if protocol.backbone == "transformer_xl" else 0
-    builder = Builder(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length, memory=recurrence)
+    builder = Builder(protocol.sizes)
     estimator = LatencyEstimator(
         builder, length=protocol.length, kind="language_modelling", max_seconds=arguments.seconds / arguments.turns
     )

@@ -97,12 +97,12 @@ def measure(
     """Latency (s, one thread, in turns) and peak memory (bytes, on the meta device) of one forward pass at full size."""
     import torch
 
-    from secateur.decoders import Builder
+    from secateur.decoders import Builder, Sizes
     from secateur.devices import describe_device, peak_memory
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
 
-    builder = Builder(vocabulary=vocabulary, positions=POSITIONS)
+    builder = Builder(Sizes(vocabulary=vocabulary, positions=POSITIONS))
     chosen = [shape for budget in budgets for shape in shapes(budget, LARGE_TOLERANCE, most=most)]
     found = measure_in_turns(
         LatencyEstimator(builder, length=LENGTH, kind="language_modelling", max_seconds=seconds / TURNS),

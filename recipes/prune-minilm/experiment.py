@@ -74,7 +74,7 @@ def main() -> None:
     from secateur.estimators.shared_weights import SharedWeightsError, score
     from secateur.spaces.pruning import Plan, Small
     from secateur.supernet import Supernet, importance, reorder
-    from secateur.tasks.load import load_task
+    from secateur.tasks import load_task
     from secateur.training.polish import polish
     from secateur.training.settings import TrainingSettings
     from secateur.training.strategies import STRATEGIES

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from secateur.checkpoints.folders import described
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import ModelError
+from secateur.errors import ModelError, one_line
 
 
 def load(folder: str | Path) -> Any:
@@ -24,7 +24,7 @@ def load(folder: str | Path) -> Any:
                 folder, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
             )
     except Exception as error:  # transformers, safetensors and the configuration's checks each raise their own kinds
-        raise ModelError(f"`{folder}` could not be loaded, it may be damaged: {_one_line(error)}") from error
+        raise ModelError(f"`{folder}` could not be loaded, it may be damaged: {one_line(error)}.") from error
     # transformers would give a missing weight random values and only warn.
     wrong = sorted({*info["missing_keys"], *(key if isinstance(key, str) else key[0] for key in info["mismatched_keys"])})
     if wrong:
@@ -35,15 +35,9 @@ def load(folder: str | Path) -> Any:
 def _class_of(folder: Path) -> Any:
     if not folder.is_dir():
         raise ModelError(f"`{folder}` is not a folder. `load` takes a folder that an export wrote.")
-    file = folder / "config.json"
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-        name = config["architectures"][0]
-        family = config["model_type"]
-    except FileNotFoundError:
-        raise ModelError(f"`{folder}` has no config.json. `load` takes a folder that an export wrote.") from None
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ModelError(f"`{file}` is damaged: {_one_line(error)}") from None
+    said = described(folder)
+    family, names = said["model_type"], said.get("architectures")
+    name = names[0] if isinstance(names, list) and names else None
     import transformers
 
     from secateur.anatomy import carving
@@ -51,17 +45,12 @@ def _class_of(folder: Path) -> Any:
     from secateur.spaces.decoder_options import BACKBONES
 
     found = None
-    if is_decoder(str(family)):
+    if is_decoder(family):
         classes = [model_class(backbone) for backbone in BACKBONES]
         found = next((known for known in classes if known.config_class.model_type == family and known.__name__ == name), None)
     elif isinstance(name, str):
-        source = carving if str(family).startswith("secateur_") else transformers
+        source = carving if family.startswith("secateur_") else transformers
         found = getattr(source, name, None)
     if not hasattr(found, "from_pretrained"):
-        raise ModelError(f"`{file}` names the unknown class `{name}`.")
+        raise ModelError(f"`{folder / 'config.json'}` names the unknown class `{name}`.")
     return found
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "…"

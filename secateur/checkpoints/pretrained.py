@@ -1,14 +1,17 @@
-"""Pre-trained models and tokenizers, by folder or hub name. An existing path wins over a name."""
+"""Models by folder or hub name: a pre-trained one to prune, or any one to measure or evaluate. Runs none of their code."""
 
 from __future__ import annotations
 
-import json
-from importlib.util import find_spec
-from pathlib import Path
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from secateur.anatomy import anatomy_of
-from secateur.errors import MissingExtraError, ModelError
+from secateur.checkpoints.exported import load
+from secateur.checkpoints.folders import described, local
+from secateur.checkpoints.quiet import quiet
+from secateur.errors import ModelError, one_line
 
 if TYPE_CHECKING:
     from secateur.anatomy import Anatomy
@@ -22,31 +25,12 @@ _CLASSES = {
 }
 
 
-#: What the names of tokenizer files look like, of all families.
-_TOKENIZER_FILES = ("tokenizer*", "vocab*", "*.model", "*.tiktoken", "tekken.json")
-
-
 def check_model(model: str, kind: str | None = None) -> None:
     """Cheap faults of a model: a folder that is not there, of a family that no anatomy describes, or of one that cannot do
     this kind of task. Raises ModelError."""
-    folder = Path(model).expanduser()
-    if not folder.exists():
-        if model.startswith((".", "/", "~")) or model.count("/") > 1 or "\\" in model:
-            raise ModelError(f"there is no model folder `{model}`.")
-        return  # a name on the hub
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"`{model}` holds no model: it has no config.json.")
-    try:
-        described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        family = described["model_type"]
-    except (ValueError, KeyError, OSError) as error:
-        raise ModelError(f"`{folder / 'config.json'}` cannot be read: {error}.") from error
-    _check_kind(model, anatomy_of(_Named(family)), kind)
-
-
-class _Named:
-    def __init__(self, model_type: str) -> None:
-        self.model_type = model_type
+    folder = local(model)
+    if folder is not None:
+        _check_kind(model, anatomy_of(SimpleNamespace(model_type=described(folder)["model_type"])), kind)
 
 
 def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
@@ -66,36 +50,19 @@ def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
             )
 
 
-def _fault(model: str, error: BaseException) -> ModelError:
-    reason = " ".join(str(error).split())
-    if Path(model).expanduser().exists():
-        return ModelError(f"the model in `{model}` cannot be loaded: {reason[:300]}")
-    return ModelError(f"`{model}` is neither a folder nor a model that could be fetched from the hub: {reason[:200]}")
+@contextlib.contextmanager
+def reading(model: str) -> Iterator[str]:
+    """Where transformers finds the model (within the context it is quiet, and what it raises becomes a ModelError)."""
+    from safetensors import SafetensorError
 
-
-def load_tokenizer(model: str) -> Any:
-    """The tokenizer that comes with a model. Raises ModelError where there is none, or one that the model has no words for."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    where = Path(_where(model))
-    missing = f"`{model}` has no tokenizer files. Save the model's tokenizer beside it: tokenizer.save_pretrained(...)."
-    if where.is_dir() and not any(file for pattern in _TOKENIZER_FILES for file in where.glob(pattern)):
-        raise ModelError(missing)
-    if (where / "tokenizer.model").is_file() and not (where / "tokenizer.json").is_file() and not find_spec("sentencepiece"):
-        raise MissingExtraError("sentencepiece", "sentencepiece")
+    folder = local(model)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(_where(model))
-        words = getattr(AutoConfig.from_pretrained(_where(model)), "vocab_size", None)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise _fault(model, error) from error
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # without a vocabulary transformers makes one of these alone
-        raise ModelError(missing)
-    if words is not None and len(tokenizer) > words:
-        raise ModelError(
-            f"the tokenizer of `{model}` does not fit it: it has {len(tokenizer)} tokens, and the model knows {words}. "
-            "Give the tokenizer that the model was trained with."
-        )
-    return tokenizer
+        with quiet():
+            yield model if folder is None else str(folder)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        told = f"`{model}` is neither a folder nor a model that could be fetched from the hub"
+        told = told if folder is None else f"the model in `{model}` cannot be loaded"
+        raise ModelError(f"{told}: {one_line(error)}.") from error
 
 
 def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
@@ -111,21 +78,13 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
         if data.label_names and data.task.kind == "classification":
             options["id2label"] = dict(enumerate(data.label_names))
             options["label2id"] = {name: i for i, name in enumerate(data.label_names)}
-    try:
-        config = transformers.AutoConfig.from_pretrained(_where(model))
+    with reading(model) as source:
+        config = transformers.AutoConfig.from_pretrained(source)
         _check_kind(model, anatomy_of(config), data.task.kind)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             # a head for other labels is replaced by a new one; anything else that does not fit is an error
-            loaded, said = auto.from_pretrained(
-                _where(model), ignore_mismatched_sizes=True, output_loading_info=True, **options
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        raise _fault(model, error) from error
-    except Exception as error:  # safetensors raises a class of its own for a damaged file
-        if type(error).__module__.startswith("safetensors"):
-            raise _fault(model, error) from error
-        raise
+            loaded, said = auto.from_pretrained(source, ignore_mismatched_sizes=True, output_loading_info=True, **options)
     _check_body(model, loaded, said)
     if loaded.config.pad_token_id is None:
         loaded.config.pad_token_id = data.tokenizer.pad_token_id
@@ -141,6 +100,30 @@ def _check_body(model: str, loaded: Any, said: Any) -> None:
         raise ModelError(f"the weights in `{model}` do not fit its configuration: {odd[0]} and {len(odd) - 1} more are amiss.")
 
 
-def _where(model: str) -> str:
-    folder = Path(model).expanduser()
-    return str(folder) if folder.exists() else model
+def load_any(model: str) -> Any:
+    """The network of a checkpoint folder (stock, or exported by Secateur) or of a name on the hub, to be measured.
+
+    Missing weights of a stock model are made up: they do not change what a pass costs. Raises ModelError.
+    """
+    folder = local(model)
+    if folder is not None and described(folder)["model_type"].startswith("secateur_"):
+        return load(folder)
+    import transformers
+
+    with reading(model) as source:
+        config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+        name = (config.architectures or ["AutoModel"])[0]
+        if not hasattr(transformers, name):
+            raise ModelError(f"`{model}` is a `{name}`, which transformers {transformers.__version__} does not have.")
+        return getattr(transformers, name).from_pretrained(source, trust_remote_code=False)
+
+
+def load_causal(model: str) -> Any:
+    """The language model in a checkpoint folder, all of its weights as saved, or of a name on the hub. Raises ModelError."""
+    folder = local(model)
+    if folder is not None:
+        return load(folder)
+    import transformers
+
+    with reading(model):
+        return transformers.AutoModelForCausalLM.from_pretrained(model, trust_remote_code=False)

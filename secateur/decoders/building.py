@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from secateur.architecture import Architecture
 from secateur.decoders.decoders import config_of, model_class
+from secateur.spaces.decoder_sizes import Sizes
 
 #: Parameters start at multiples of this many numbers (256 bytes), as an allocator would have them.
 _ALIGNED = 64
@@ -19,23 +19,8 @@ class Builder:
     network, but successive networks lie in the same buffer. The buffer grows to the largest network so far.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary: int,
-        cutoffs: Sequence[int] | None = None,
-        positions: int = 1024,
-        memory: int = 0,
-        seed: int = 0,
-        device: str = "cpu",
-        dtype: Any = None,
-    ) -> None:
-        self._settings: dict[str, Any] = {
-            "vocabulary": vocabulary,
-            "cutoffs": cutoffs,
-            "positions": positions,
-            "memory": memory,
-        }
+    def __init__(self, sizes: Sizes, *, seed: int = 0, device: str = "cpu", dtype: Any = None) -> None:
+        self.sizes = sizes
         self.seed = seed
         self.device = device
         self.dtype = dtype
@@ -46,7 +31,7 @@ class Builder:
         import torch
         from transformers.initialization import no_init_weights
 
-        config = config_of(architecture, **self._settings)
+        config = config_of(architecture, self.sizes)
         with torch.device("meta"), no_init_weights():
             network = model_class(config.backbone)(config).eval()
             network.tie_weights()  # which goes with the initialisation that was left out

@@ -17,7 +17,8 @@ class DecoderConfig(PretrainedConfig):
 
     `heads` and `inner` have one entry per layer. `embedding` 0 means a plain table as wide as the model; otherwise the words
     are split at `cutoffs` (ids where a cluster ends; [] = one cluster), and cluster j has vectors of `embedding // factor**j`.
-    `max_positions` is for gpt2, `memory` (hidden states kept from earlier segments, 0 = none) for transformer_xl.
+    `max_positions` is for gpt2, `recurrence` (hidden states kept from earlier segments, 0 = none) for transformer_xl; older
+    checkpoints call that `memory`.
     """
 
     backbone = "gpt2"
@@ -37,7 +38,7 @@ class DecoderConfig(PretrainedConfig):
         vocab_size: int = 50257,
         cutoffs: list[int] | tuple[int, ...] = (),
         max_positions: int = 1024,
-        memory: int = 0,
+        recurrence: int = 0,
         dropout: float = 0.0,
         tie: bool = True,
         initializer_range: float = 0.02,
@@ -57,7 +58,7 @@ class DecoderConfig(PretrainedConfig):
         self.vocab_size = vocab_size
         self.cutoffs = list(cutoffs)
         self.max_positions = max_positions
-        self.memory = memory
+        self.recurrence = kwargs.pop("memory", recurrence)
         self.dropout = dropout
         self.tie = kwargs.pop("tie_word_embeddings", tie)
         self.initializer_range = initializer_range
@@ -77,9 +78,9 @@ class DecoderConfig(PretrainedConfig):
             raise ValueError(
                 f"`heads` and `inner` need one entry per layer, at least one: got {len(self.heads)} and {len(self.inner)}."
             )
-        if min(self.width, self.vocab_size, *self.heads, *self.inner) < 1 or min(self.embedding, self.memory) < 0:
+        if min(self.width, self.vocab_size, *self.heads, *self.inner) < 1 or min(self.embedding, self.recurrence) < 0:
             raise ValueError(
-                "`width`, `vocab_size`, `heads` and `inner` must be at least 1, `embedding` and `memory` at least 0."
+                "`width`, `vocab_size`, `heads` and `inner` must be at least 1, `embedding` and `recurrence` at least 0."
             )
         bad = [h for h in self.heads if self.width % h]
         if bad:

@@ -1,7 +1,7 @@
 # Copyright the Secateur authors. Licensed under the Apache License, Version 2.0.
 """Transformer-XL (Dai et al. 2019) with heads and inner width of their own in each layer.
 
-Segments of a long text come one after another; each layer also attends to what it was fed in earlier segments (the memory),
+Segments of a long text come one after another; each layer also attends to what it was fed in earlier segments (`mems`),
 and positions are relative. This file stands alone, with its neighbours: it needs torch and transformers, not Secateur. Saved
 folders carry a copy of it.
 """
@@ -75,13 +75,13 @@ class RelativeAttention(nn.Module):
         return states.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
 
     def forward(
-        self, states: torch.Tensor, memory: torch.Tensor | None, positions: torch.Tensor, hidden_keys: torch.Tensor
+        self, states: torch.Tensor, mems: torch.Tensor | None, positions: torch.Tensor, hidden_keys: torch.Tensor
     ) -> torch.Tensor:
-        """States (batch, length, width), memory (batch, kept, width), positions (keys, width).
+        """States (batch, length, width), mems (batch, kept, width), positions (keys, width).
 
         `hidden_keys` (batch or 1, 1, length, keys) is true where a query must not see a key.
         """
-        context = states if memory is None else torch.cat([memory, states], dim=1)
+        context = states if mems is None else torch.cat([mems, states], dim=1)
         query = self._split(self.q(states))
         key, value = (self._split(part) for part in self.kv(context).chunk(2, dim=-1))
         distance = self._split(self.r(positions).unsqueeze(0))
@@ -118,9 +118,9 @@ class Layer(GradientCheckpointingLayer):
         self.feed_forward_norm = nn.LayerNorm(config.width, eps=config.layer_norm_epsilon)
 
     def forward(
-        self, states: torch.Tensor, memory: torch.Tensor | None, positions: torch.Tensor, hidden_keys: torch.Tensor
+        self, states: torch.Tensor, mems: torch.Tensor | None, positions: torch.Tensor, hidden_keys: torch.Tensor
     ) -> torch.Tensor:
-        states = self.attention_norm(states + self.attention(states, memory, positions, hidden_keys))
+        states = self.attention_norm(states + self.attention(states, mems, positions, hidden_keys))
         return self.feed_forward_norm(states + self.feed_forward(states))  # type: ignore[no-any-return]
 
 
@@ -186,8 +186,8 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
     ) -> DecoderXlOutput:
         """`input_ids` and `labels` (batch, length); `mems`: those of the segment before, (batch, kept, width) per layer.
 
-        `attention_mask` (batch, length or kept + length), 1 = a word, 0 = padding; without its part for the memory, all of
-        that is seen. Returned `mems` are the last `config.memory` states, or with `use_cache=True` all (as `generate` needs
+        `attention_mask` (batch, length or kept + length), 1 = a word, 0 = padding; without its part for the `mems`, all of
+        that is seen. Returned `mems` are the last `config.recurrence` states, or with `use_cache=True` all (as `generate` needs
         them); None where that is none. Labels are shifted inside (give `labels=input_ids`), −100 is ignored; with labels and
         several clusters, `logits` is None.
         """
@@ -197,9 +197,9 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
         states = stack.drop(stack.embedding(input_ids) * stack.scale)
         positions = stack.drop(relative_positions(seen + length, self.config.width, states))
         unseen = hidden_keys(attention_mask, length, seen, input_ids.device)
-        limit = None if use_cache else self.config.memory
+        limit = None if use_cache else self.config.recurrence
         asked = output_hidden_states or self.config.output_hidden_states
-        fed = []  # kept only where the next memory or the caller needs them: they would all stay in memory
+        fed = []  # kept only where the next segment or the caller needs them: they would all stay in memory
         for place, layer in enumerate(stack.layers):
             fed += [states] if asked or limit != 0 else []
             states = layer(states, None if mems is None else mems[place], positions, unseen)
@@ -207,20 +207,20 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
         return DecoderXlOutput(
             loss=loss,
             logits=logits,
-            mems=self._next_memory(fed, mems, limit),
+            mems=self._next_mems(fed, mems, limit),
             hidden_states=(*fed, states) if asked else None,
         )
 
-    def _next_memory(
+    def _next_mems(
         self, fed: list[torch.Tensor], mems: tuple[torch.Tensor, ...] | list[torch.Tensor] | None, limit: int | None
     ) -> tuple[torch.Tensor, ...] | None:
-        """What each layer was fed, the memory included, cut to the last `limit` states (None: all), without gradients."""
+        """What each layer was fed, earlier segments included, cut to the last `limit` states (None: all), without gradients."""
         if limit == 0:
             return None
         joined = fed if mems is None else [torch.cat(pair, dim=1) for pair in zip(mems, fed, strict=True)]
         return tuple((states if limit is None else states[:, -limit:]).detach() for states in joined)
 
-    # `generate`: the memory stands where other models have their key/value cache.
+    # `generate`: `mems` stand where other models have their key/value cache.
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
@@ -230,7 +230,7 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
         self, input_ids: torch.Tensor, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
         if not kwargs.get("use_cache", True):
-            past_key_values = None  # the whole text again: `config.memory` need not reach back to its beginning
+            past_key_values = None  # the whole text again: `config.recurrence` need not reach back to its beginning
         if past_key_values is not None:
             input_ids = input_ids[:, past_key_values[0].shape[1] :]
         return {

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from secateur.anatomy.inputs import longest_text
 from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError
 from secateur.estimators.base import Estimator, Evaluation
+from secateur.spaces import decoder_counts
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.pruning import Plan, PruningSpace
 from secateur.supernet import Supernet
 
 
-class Cost(Estimator):
+class Counted(Estimator):
+    """What is known by arithmetic, at no cost: nothing is built."""
+
+    cost = 0
+
+    @abstractmethod
+    def count(self, architecture: Architecture) -> dict[str, float]:
+        """The counts of one architecture, by name."""
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        return [Evaluation(self.count(a)) for a in architectures]
+
+
+class Cost(Counted):
     """`parameters`, `body_parameters` and `macs` (`batch` texts of `length` tokens, or questions with 4 answers each) of
-    sub-networks, by arithmetic."""
+    sub-networks."""
 
     yields = ("parameters", "body_parameters", "macs")
-    cost = 0
 
     def __init__(self, supernet: Supernet, space: PruningSpace, *, batch: int = 1, length: int = 128) -> None:
         self.supernet = supernet
@@ -33,20 +48,10 @@ class Cost(Estimator):
         parts = (supernet.anatomy.family, supernet.shape, supernet.counts, outside, self.batch, self.length)
         return digest("cost", *map(str, parts))
 
-    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        out = []
-        for architecture in architectures:
-            plan = self.space.plan(architecture)
-            out.append(
-                Evaluation(
-                    {
-                        "parameters": float(self.supernet.parameters(plan)),
-                        "body_parameters": float(self.supernet.body_parameters(plan)),
-                        "macs": float(self._macs(plan)),
-                    }
-                )
-            )
-        return out
+    def count(self, architecture: Architecture) -> dict[str, float]:
+        plan = self.space.plan(architecture)
+        counted = self.supernet.parameters(plan), self.supernet.body_parameters(plan), self._macs(plan)
+        return dict(zip(self.yields, map(float, counted), strict=True))
 
     def _macs(self, plan: Plan) -> int:
         longest = longest_text(self.supernet.model.config)
@@ -56,3 +61,25 @@ class Cost(Estimator):
                 f"got {self.length}."
             )
         return self.supernet.macs(plan, self.batch, self.length)
+
+
+class DecoderCost(Counted):
+    """`decoder_parameters` (the quality proxy), `parameters` and `macs` of decoders."""
+
+    yields = ("decoder_parameters", "parameters", "macs")
+
+    def __init__(self, sizes: Sizes, *, batch: int = 1, length: int = 192) -> None:
+        self.sizes, self.batch, self.length = sizes, batch, length
+
+    @property
+    def fingerprint(self) -> str:
+        s = self.sizes
+        return digest("decoder cost", *map(str, (s.vocabulary, s.positions, s.cutoffs, self.batch, self.length, s.recurrence)))
+
+    def count(self, architecture: Architecture) -> dict[str, float]:
+        counted = (
+            decoder_counts.decoder_parameters(architecture),
+            decoder_counts.parameters(architecture, self.sizes),
+            decoder_counts.macs(architecture, self.sizes, self.batch, self.length),
+        )
+        return dict(zip(self.yields, map(float, counted), strict=True))

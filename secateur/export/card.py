@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from secateur import __version__
@@ -17,55 +17,111 @@ _COMPARED = {
 
 
 def model_card(facts: Mapping[str, Any]) -> str:
-    """Markdown with a header for model hubs. Every fact is optional; what is missing is left out.
+    """Of a pruned network: Markdown with a header for model hubs. Every fact is optional; what is missing is left out.
 
-    `name`, `base_model`, `task`, `metric` (strings); `validation`, `test` (after) and `whole_validation`, `whole_test` (before:
-    the unpruned network), scores in the metric's unit; `polished` (bool); `parameters`, `body_parameters`, `macs` and the same
-    with `whole_`; `macs_length` (tokens); `shape` (layers, heads, units) and `plan` (as `Plan.as_dict`); `kind`,
-    `model_class`, `onnx`, `int8_ratio`, `differences` (name → number); `version`.
+    `name`, `base_model`, `task`, `metric` (strings); `validation`, `test` (after) and `unpruned_validation`, `unpruned_test`
+    (before), scores in the metric's unit; `polished` (bool); `parameters`, `body_parameters`, `macs` and the same with
+    `unpruned_`; `macs_length` (tokens); `shape` (layers, heads, units) and `plan` (as `Plan.as_dict`); `form`, `model_class`,
+    `onnx`, `int8_ratio`, `differences` (name → number).
     """
-    parts = [_front_matter(facts), f"# {facts.get('name', 'A pruned Transformer')}", _introduction(facts)]
-    parts += [_numbers(facts), _architecture(facts), _loading(facts), _differences(facts)]
-    parts.append(f"Made with Secateur {facts.get('version', __version__)}.")
-    return "\n\n".join(part for part in parts if part) + "\n"
+    base = str(facts.get("base_model") or "")
+    differences = {_COMPARED.get(name, name): value for name, value in (facts.get("differences") or {}).items()}
+    return _page(
+        ["pruning"],
+        str(facts.get("name", "A pruned Transformer")),
+        [
+            _introduction(facts),
+            _numbers(facts),
+            _kept(facts),
+            _pruned_loading(facts),
+            _differences("between the network", differences),
+        ],
+        base_model=base.replace('"', ""),
+    )
 
 
-def _front_matter(facts: Mapping[str, Any]) -> str:
-    lines = ["---", "library_name: transformers", "tags: [secateur, pruning]"]
-    if facts.get("base_model"):
-        lines.append(f'base_model: "{str(facts["base_model"]).replace(chr(34), "")}"')
-    return "\n".join([*lines, "---"])
+def trained_card(facts: Mapping[str, Any]) -> str:
+    """Of a network trained from scratch: Markdown with a header for model hubs.
+
+    `name`, `architecture` (its choices), `parameters`, `decoder_parameters`, `text`, `steps`, `seconds`, `validation` and
+    `test` (perplexities, test may be None), `settings` (name → value), `differences` (form → largest difference of outputs).
+    """
+    sizes, name = facts["architecture"], str(facts["name"])
+    rows = [("parameters", f"{facts['parameters']:,}"), ("decoder parameters", f"{facts['decoder_parameters']:,}")]
+    rows.append(("perplexity per token, validation", f"{facts['validation']:.2f}"))
+    if facts.get("test") is not None:
+        rows.append(("perplexity per token, test", f"{facts['test']:.2f}"))
+    rows += [("training steps", f"{facts['steps']:,}"), ("training time", f"{facts['seconds']:.0f} s")]
+    layers = [(str(k), str(h), str(i)) for k, (h, i) in enumerate(zip(sizes["heads"], sizes["inner"], strict=True))]
+    settings = "\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in facts["settings"].items())
+    return _page(
+        ["language-modelling"],
+        name,
+        [
+            f"A {sizes['backbone']} decoder of width {sizes['width']} with {len(layers)} layers, trained from scratch on "
+            f"`{facts['text']}`. `curve.json` holds its learning curve.",
+            _table("| | |\n|---|---:|", rows),
+            "## Architecture\n\n" + _table("| layer | heads | inner width |\n|---:|---:|---:|", layers),
+            "## Training\n\n" + settings,
+            _loading("AutoModelForCausalLM", name, carried=True)
+            + "\n\nWith Secateur installed, `secateur.load` runs no code from the folder.",
+            _differences("from the trained network", facts.get("differences") or {}),
+        ],
+    )
+
+
+def _page(tags: list[str], title: str, parts: Iterable[str], base_model: str = "") -> str:
+    header = ["---", "library_name: transformers", f"tags: [{', '.join(['secateur', *tags])}]"]
+    header += [f'base_model: "{base_model}"'] if base_model else []
+    page = ["\n".join([*header, "---"]), f"# {title}", *parts, f"Made with Secateur {__version__}."]
+    return "\n\n".join(part for part in page if part) + "\n"
+
+
+def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:
+    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _loading(auto: str, folder: str, carried: bool) -> str:
+    trust = ", trust_remote_code=True" if carried else ""  # for the tokenizer too: it reads the configuration first
+    return (
+        f"## Loading\n\n```python\nfrom transformers import {auto}, AutoTokenizer\n\n"
+        f'model = {auto}.from_pretrained("{folder}"{trust})\n'
+        f'tokenizer = AutoTokenizer.from_pretrained("{folder}"{trust})\n```'
+    )
+
+
+def _differences(between: str, found: Mapping[str, float]) -> str:
+    if not found:
+        return ""
+    head = f"| largest difference of outputs {between} | |\n|---|---:|"
+    return "## Verified\n\n" + _table(head, ((name, f"{value:.1e}") for name, value in found.items()))
 
 
 def _introduction(facts: Mapping[str, Any]) -> str:
     base = f" of `{facts['base_model']}`" if facts.get("base_model") else ""
     task = f", for `{facts['task']}`" if facts.get("task") else ""
-    polished = ""
-    if facts.get("polished") is not None:
-        done = (
-            "It was fine-tuned after it was cut out." if facts["polished"] else "Its weights are the super-network's, cut out."
-        )
-        polished = " " + done
-    return f"A sub-network{base}{task}.{polished}"
+    polished = {True: "It was fine-tuned after it was cut out.", False: "Its weights are the super-network's, cut out."}
+    told = [f"A sub-network{base}{task}.", *(said for done, said in polished.items() if facts.get("polished") is done)]
+    return " ".join(told)
 
 
 def _numbers(facts: Mapping[str, Any]) -> str:
     metric = facts.get("metric", "score")
+    labels = {
+        "validation": f"{metric}, validation",
+        "test": f"{metric}, test",
+        "parameters": "parameters",
+        "body_parameters": "parameters of the layers (without embeddings and head)",
+        "macs": f"multiply-accumulates (batch 1, length {facts.get('macs_length', 128)})",
+    }
     rows = []
-    for key, label in (
-        ("validation", f"{metric}, validation"),
-        ("test", f"{metric}, test"),
-        ("parameters", "parameters"),
-        ("body_parameters", "parameters of the layers (without embeddings and head)"),
-        ("macs", f"multiply-accumulates (batch 1, length {facts.get('macs_length', 128)})"),
-    ):
-        after, before = facts.get(key), facts.get("whole_" + key)
-        if after is None:
-            continue
-        rows.append(f"| {label} | {_number(before)} | {_number(after)} | {_share(after, before)} |")
-    if not rows:
-        return ""
-    return "\n".join(["## Numbers", "", "| | unpruned | this network | share |", "|---|---:|---:|---:|", *rows])
+    for key, label in labels.items():
+        after, before = facts.get(key), facts.get("unpruned_" + key)
+        if after is not None:
+            share = f"{after / before:.1%}" if before else "–"
+            rows.append((label, _number(before), _number(after), share))
+    head = "## Numbers\n\n| | unpruned | this network | share |\n|---|---:|---:|---:|"
+    return _table(head, rows) if rows else ""
 
 
 def _number(value: float | None) -> str:
@@ -74,23 +130,14 @@ def _number(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
-def _share(after: float, before: float | None) -> str:
-    return f"{after / before:.1%}" if before else "–"
-
-
-def _architecture(facts: Mapping[str, Any]) -> str:
+def _kept(facts: Mapping[str, Any]) -> str:
     plan, shape = facts.get("plan"), facts.get("shape")
     if not plan or not shape:
         return ""
-    kept = {layer["index"]: layer for layer in plan["layers"]}
-    rows = ["## Architecture", "", f"Heads of {shape['heads']} and units of {shape['units']} kept, layer by layer:", ""]
-    rows += ["| layer | heads | units |", "|---:|---:|---:|"]
-    for index in range(shape["layers"]):
-        if index in kept:
-            rows.append(f"| {index} | {_count(kept[index]['heads'])} | {_count(kept[index]['units'])} |")
-        else:
-            rows.append(f"| {index} | removed | removed |")
-    return "\n".join(rows)
+    kept = {layer["index"]: (_count(layer["heads"]), _count(layer["units"])) for layer in plan["layers"]}
+    rows = [(str(index), *kept.get(index, ("removed", "removed"))) for index in range(shape["layers"])]
+    told = f"## Architecture\n\nHeads of {shape['heads']} and units of {shape['units']} kept, layer by layer:\n\n"
+    return told + _table("| layer | heads | units |\n|---:|---:|---:|", rows)
 
 
 def _count(kept: int | list[int]) -> str:
@@ -98,33 +145,20 @@ def _count(kept: int | list[int]) -> str:
     return str(count) if count else "removed"
 
 
-def _loading(facts: Mapping[str, Any]) -> str:
+def _pruned_loading(facts: Mapping[str, Any]) -> str:
     from secateur.anatomy import carving
 
     auto = carving.auto_class(str(facts.get("model_class", "")))
     if auto is None:
         return ""
-    folder = facts.get("name", "this-folder")
-    carried = facts.get("kind") == "carried"
-    lines = ["## Loading", "", "```python", f"from transformers import {auto}, AutoTokenizer", ""]
-    trust = ", trust_remote_code=True" if carried else ""  # for the tokenizer too: it reads the configuration first
-    lines.append(f'model = {auto}.from_pretrained("{folder}"{trust})')
-    lines += [f'tokenizer = AutoTokenizer.from_pretrained("{folder}"{trust})', "```"]
+    carried = facts.get("form") == "carried"
+    parts = [_loading(auto, facts.get("name", "this-folder"), carried)]
     if carried:
-        lines += ["", f"`{carving.FILE}.py` in this folder builds the network, because its layers differ in size from what the"]
-        lines.append(
+        parts.append(
+            f"`{carving.FILE}.py` in this folder builds the network, because its layers differ in size from what the\n"
             "family's configuration can say. With Secateur installed, `secateur.load` or `import secateur.auto` do without it."
         )
     if facts.get("onnx"):
-        lines += ["", "`model.onnx` takes any batch and length."]
-        if facts.get("int8_ratio"):
-            lines[-1] += f" `model.int8.onnx` is {facts['int8_ratio']:.2f} times its size."
-    return "\n".join(lines)
-
-
-def _differences(facts: Mapping[str, Any]) -> str:
-    differences = facts.get("differences")
-    if not differences:
-        return ""
-    rows = [f"| {_COMPARED.get(name, name)} | {value:.1e} |" for name, value in differences.items()]
-    return "\n".join(["## Verified", "", "| largest difference of outputs between the network | |", "|---|---:|", *rows])
+        small = f" `model.int8.onnx` is {facts['int8_ratio']:.2f} times its size." if facts.get("int8_ratio") else ""
+        parts.append("`model.onnx` takes any batch and length." + small)
+    return "\n\n".join(parts)

@@ -13,7 +13,6 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,39 +26,28 @@ if TYPE_CHECKING:
 PLAIN, CARRIED = "plain", "carried"
 
 
-@dataclass(frozen=True)
-class SavedCheckpoint:
-    """`kind` is `plain` or `carried` (loads with `trust_remote_code=True`)."""
-
-    kind: str
-    folder: Path
-
-
-def save_checkpoint(
-    supernet: Supernet, plan: Plan, folder: str | Path, *, tokenizer: Any = None, model: Any = None
-) -> SavedCheckpoint:
-    """Write the plan's sub-network to a new folder.
+def save_checkpoint(supernet: Supernet, plan: Plan, folder: str | Path, *, tokenizer: Any = None, model: Any = None) -> str:
+    """Write the plan's sub-network to a new folder; returns its form, `plain` or `carried` (loads with `trust_remote_code`).
 
     `model` is a network of the plan's sizes (an extracted one, perhaps polished); by default the sub-network is extracted here.
     Raises ExportError when the folder holds something already or cannot be written.
     """
     with new_folder(folder) as unfinished:
-        kind = write_checkpoint(supernet, plan, unfinished, tokenizer=tokenizer, model=model)
-    return SavedCheckpoint(kind, Path(folder))
+        return write_checkpoint(supernet, plan, unfinished, tokenizer=tokenizer, model=model)
 
 
 def write_checkpoint(supernet: Supernet, plan: Plan, folder: Path, *, tokenizer: Any = None, model: Any = None) -> str:
-    """Write the files of a checkpoint into an existing folder; returns its kind."""
+    """Write the files of a checkpoint into an existing folder; returns its form."""
     if model is None:
         model = supernet.extract(plan)
     config = plain_config(supernet, plan, model)
-    kind = CARRIED if config is None else PLAIN
+    form = CARRIED if config is None else PLAIN
     fresh = rebuilt(model, carried_config(supernet, plan, model) if config is None else config)
     with quiet():
         fresh.save_pretrained(folder)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
-    return kind
+    return form
 
 
 def plain_config(supernet: Supernet, plan: Plan, model: Any) -> Any | None:

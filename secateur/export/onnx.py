@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from secateur.errors import ExportError, MissingExtraError
+from secateur.errors import ExportError, MissingExtraError, one_line
 
 #: Protobuf holds at most 2 GB: beyond this, weights go to a file beside the graph.
 _ONE_FILE = 1_500_000_000
@@ -63,8 +63,8 @@ def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", t
                 verbose=False,
             )
         except Exception as error:  # the exporter's own kinds are many, and all mean the same to a user
-            reason = " ".join(str(error.__cause__ or error).split())[:300]
-            raise ExportError(f"torch could not export this `{type(model).__name__}` as ONNX: {reason}") from error
+            reason = one_line(error.__cause__ or error)
+            raise ExportError(f"torch could not export this `{type(model).__name__}` as ONNX: {reason}.") from error
         assert program is not None
         _name_axes(program, axes)
         program.save(str(path), external_data=not small)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from secateur.errors import ExportError
+from secateur.errors import ExportError, one_line
 from secateur.export.onnx import need
 
 
@@ -37,7 +37,7 @@ def quantise_int8(source: str | Path, target: str | Path) -> Quantised:
         beside = source.with_name(source.name + ".data").exists()
         quantize_dynamic(graph, target, weight_type=QuantType.QInt8, per_channel=True, use_external_data_format=beside)
     except Exception as error:  # protobuf's and the quantiser's kinds: all mean that this file is no graph it understands
-        raise ExportError(f"`{source}` could not be quantised: {' '.join(str(error).split())[:300]}") from error
+        raise ExportError(f"`{source}` could not be quantised: {one_line(error)}.") from error
     finally:
         root.setLevel(level)
     return Quantised(target, _size(target) / _size(source))

@@ -14,7 +14,7 @@ from secateur.errors import ExportError
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import Supernet, evaluating
 
-__all__ = ["TOLERANCE", "longest_text", "padded_batch", "verify"]
+__all__ = ["TOLERANCE", "difference", "logits", "longest_text", "padded_batch", "verify", "verify_files"]
 
 #: The largest absolute difference allowed, for logits of size 1 or less; it grows with the largest logit, as rounding does.
 TOLERANCE = {"extracted": 1e-5, "reloaded": 1e-5, "onnx": 1e-4}
@@ -27,34 +27,34 @@ def verify(
     *,
     extracted: Any = None,
     polished: bool = False,
-    onnx: str | Path | None = None,
-    int8: str | Path | None = None,
     batch: Mapping[str, Any],
 ) -> dict[str, float]:
     """Largest absolute differences of logits on `batch`, in eval mode.
 
     `extracted`: the extracted network against the selected one. `reloaded`: against `extracted` as given (when `polished`, that
-    is another network than the selected one, and a new extraction is compared with that). `onnx` and `int8`: against the
-    reloaded one. Padded positions do not count. Raises ExportError when a difference is too large or no number;
-    int8 is reported only.
+    is another network than the selected one, and a new extraction is compared with that). Padded positions do not count.
+    Raises ExportError when a difference is too large or no number.
     """
     carved = supernet.extract(plan) if extracted is None or polished else extracted
     exported = carved if extracted is None else extracted
     selected = _selected_logits(supernet, plan, batch)
     device = next(supernet.model.parameters()).device
-    differences = {"extracted": _difference("extracted", selected, _logits(carved, batch, device), batch)}
-    reference = _logits(exported, batch, device)
-    differences["reloaded"] = _difference("reloaded", reference, _logits(reloaded, batch, device), batch)
-    if onnx is not None or int8 is not None:
-        from secateur.export.onnx import run_onnx
+    return {
+        "extracted": difference("extracted", selected, logits(carved, batch, device), batch),
+        "reloaded": difference("reloaded", logits(exported, batch, device), logits(reloaded, batch, device), batch),
+    }
 
-        # ONNX files hold float32 and run on the CPU: so must what they are compared with.
-        single = reloaded if reloaded.dtype == torch.float32 else copy.deepcopy(reloaded).float()
-        reference = _logits(single, batch, torch.device("cpu"))
-        for name, path in (("onnx", onnx), ("int8", int8)):
-            if path is not None:
-                differences[name] = _difference(name, reference, torch.from_numpy(run_onnx(path, dict(batch))), batch)
-    return differences
+
+def verify_files(network: Any, files: Mapping[str, Path], batch: Mapping[str, Any]) -> dict[str, float]:
+    """As `verify`, of ONNX files (`onnx`, `int8`) against the network; int8 is reported only."""
+    from secateur.export.onnx import run_onnx
+
+    # ONNX files hold float32 and run on the CPU: so must what they are compared with.
+    single = network if network.dtype == torch.float32 else copy.deepcopy(network).float()
+    reference = logits(single, batch, "cpu")
+    return {
+        name: difference(name, reference, torch.from_numpy(run_onnx(path, dict(batch))), batch) for name, path in files.items()
+    }
 
 
 def padded_batch(model: Any, kind: str = "classification", *, token_types: bool = False) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _selected_logits(supernet: Supernet, plan: Plan, batch: Mapping[str, Any]) -
         return model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits.float().cpu()
 
 
-def _logits(model: Any, batch: Mapping[str, Any], device: Any) -> Any:
+def logits(model: Any, batch: Mapping[str, Any], device: Any) -> Any:
     """The model's logits, computed on `device`, so that forms are compared and not devices."""
     home = next(model.parameters()).device
     model.to(device)
@@ -102,7 +102,8 @@ def _logits(model: Any, batch: Mapping[str, Any], device: Any) -> Any:
         model.to(home)
 
 
-def _difference(name: str, reference: Any, other: Any, batch: Mapping[str, Any]) -> float:
+def difference(name: str, reference: Any, other: Any, batch: Mapping[str, Any]) -> float:
+    """The largest difference of two forms' logits where there is no padding. Raises ExportError where it is too large."""
     if reference.shape != other.shape:
         raise ExportError(
             f"the {name} network's outputs have the shape {tuple(other.shape)} instead of {tuple(reference.shape)}."

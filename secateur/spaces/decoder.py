@@ -14,6 +14,7 @@ from secateur.errors import ConfigurationError
 from secateur.rng import Generator
 from secateur.spaces import decoder_counts as counts
 from secateur.spaces.decoder_options import Allowed, canonical, nearest, nearest_pair, table
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.domains import Options, Range
 from secateur.spaces.product import ProductSpace, chosen
 
@@ -347,15 +348,11 @@ class Decoder(ProductSpace):
         inner = values[:, self._inner].sum(axis=1) * (values[:, LAYERS] if self.homogeneous else 1)
         return np.asarray(counts.decoder_count(self.backbone, values[:, WIDTH], values[:, LAYERS], inner))
 
-    def parameters(
-        self, values: np.ndarray, vocabulary: int, positions: int = 1024, cutoffs: Sequence[int] | None = None
-    ) -> np.ndarray:
+    def parameters(self, values: np.ndarray, sizes: Sizes) -> np.ndarray:
         """All parameters (n,) of vectors (n, D)."""
         total = self.decoder_parameters(values)
         pairs, which = np.unique(values[:, [EMBEDDING, FACTOR]], axis=0, return_inverse=True)
         for number, (embedding, factor) in enumerate(pairs.tolist()):
             rows = which.reshape(-1) == number
-            total[rows] += counts.embedding_count(
-                self.backbone, values[rows, WIDTH], embedding, factor, vocabulary, positions, cutoffs
-            )
+            total[rows] += counts.embedding_count(self.backbone, values[rows, WIDTH], embedding, factor, sizes)
         return total

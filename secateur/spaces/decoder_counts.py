@@ -14,41 +14,13 @@ The rules that the networks follow, with width d, inner width i of a layer, voca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from secateur.architecture import Architecture
-from secateur.errors import ConfigurationError
+from secateur.spaces.decoder_sizes import Sizes
 
 #: A whole number, or an array (n,) of them.
 Number = Any
-
-#: Where the clusters of an adaptive embedding end unless one says otherwise: those of Baevski & Auli (2019) for words.
-CUTOFFS = (20_000, 40_000, 200_000)
-
-
-def default_cutoffs(vocabulary: int) -> tuple[int, ...]:
-    """Where the clusters of a vocabulary end, the last one (at `vocabulary`) not named; empty for a small vocabulary."""
-    return tuple(c for c in CUTOFFS if c < vocabulary)
-
-
-def checked_cutoffs(cutoffs: Sequence[int] | None, vocabulary: int) -> tuple[int, ...]:
-    """The cutoffs, the default ones for None. Raises ConfigurationError unless they ascend within the vocabulary."""
-    if vocabulary < 1:
-        raise ConfigurationError(f"`vocabulary` must be at least 1, got {vocabulary}.")
-    if cutoffs is None:
-        return default_cutoffs(vocabulary)
-    found = tuple(cutoffs)
-    if any(a >= b for a, b in zip((0, *found), (*found, vocabulary), strict=True)):
-        raise ConfigurationError(f"`cutoffs` must ascend between 1 and the vocabulary's {vocabulary} − 1, got {list(found)}.")
-    return found
-
-
-def clusters(embedding: int, factor: int, vocabulary: int, cutoffs: Sequence[int] | None) -> list[tuple[int, int]]:
-    """The (size, width) of each cluster of an adaptive embedding; one cluster where the factor is 1."""
-    ends = checked_cutoffs(cutoffs, vocabulary) if factor > 1 else ()
-    edges = (0, *ends, vocabulary)
-    return [(edges[j + 1] - edges[j], max(1, embedding // factor**j)) for j in range(len(edges) - 1)]
 
 
 def decoder_count(backbone: str, width: Number, layers: Number, inner: Number) -> Number:
@@ -59,14 +31,13 @@ def decoder_count(backbone: str, width: Number, layers: Number, inner: Number) -
     return layers * (5 * width * width + 6 * width) + feed_forward
 
 
-def embedding_count(
-    backbone: str, width: Number, embedding: int, factor: int, vocabulary: int, positions: int, cutoffs: Sequence[int] | None
-) -> Number:
+def embedding_count(backbone: str, width: Number, embedding: int, factor: int, sizes: Sizes) -> Number:
     """Parameters outside the decoder: tables, projections, positions and output layer, for a width or widths (n,)."""
-    learnt = width * positions if backbone == "gpt2" else 0 * width
+    vocabulary = sizes.vocabulary
+    learnt = width * sizes.positions if backbone == "gpt2" else 0 * width
     if embedding == 0:
         return learnt + width * vocabulary + (0 if backbone == "gpt2" else vocabulary)
-    parts = clusters(embedding, factor, vocabulary, cutoffs)
+    parts = sizes.clusters(embedding, factor)
     projections = sum((width != narrow) * width * narrow for _, narrow in parts)
     tables = sum(size * narrow for size, narrow in parts)
     return learnt + tables + projections + vocabulary + (len(parts) - 1) * (width + 1)
@@ -83,25 +54,18 @@ def decoder_parameters(architecture: Architecture) -> int:
     return int(decoder_count(backbone, width, len(inner), sum(inner)))
 
 
-def parameters(architecture: Architecture, vocabulary: int, positions: int = 1024, cutoffs: Sequence[int] | None = None) -> int:
-    """All trainable parameters, tied ones once. `positions` are GPT-2's; `cutoffs` None are the default ones."""
+def parameters(architecture: Architecture, sizes: Sizes) -> int:
+    """All trainable parameters, tied ones once."""
     backbone, width, inner, embedding, factor = _of(architecture)
-    outside = embedding_count(backbone, width, embedding, factor, vocabulary, positions, cutoffs)
+    outside = embedding_count(backbone, width, embedding, factor, sizes)
     return int(decoder_count(backbone, width, len(inner), sum(inner)) + outside)
 
 
-def macs(
-    architecture: Architecture,
-    batch: int,
-    length: int,
-    vocabulary: int,
-    cutoffs: Sequence[int] | None = None,
-    memory: int = 0,
-) -> int:
+def macs(architecture: Architecture, sizes: Sizes, batch: int, length: int) -> int:
     """Multiply-accumulates of one forward pass over (batch, length) tokens, to the log-probabilities of every token.
 
     Counted: all matrix products, attention over the whole square of positions (masked ones too, as they are computed), and the
-    output layer over the whole vocabulary. Transformer-XL attends to `memory` further positions, whose keys and values are
+    output layer over the whole vocabulary. Transformer-XL attends to `recurrence` further positions, whose keys and values are
     computed again; its relative positions are projected once for the batch. An adaptive input projects every token by every
     cluster, as the networks do. Norms, activations, biases and the look-up of embeddings are not counted.
     """
@@ -110,13 +74,13 @@ def macs(
     if backbone == "gpt2":
         attention = tokens * (4 * width * width + 2 * width * length)
     else:
-        seen = length + memory
+        seen = length + sizes.recurrence
         attention = tokens * 2 * width * width + batch * seen * 2 * width * width + seen * width * width
         attention += 3 * tokens * seen * width
     total = layers * attention + tokens * 2 * width * sum(inner)
     if embedding == 0:
-        return total + tokens * width * vocabulary
-    parts = clusters(embedding, factor, vocabulary, cutoffs)
+        return total + tokens * width * sizes.vocabulary
+    parts = sizes.clusters(embedding, factor)
     projections = sum(width * narrow for _, narrow in parts if narrow != width)  # on the way in, and again on the way out
     scores = sum(size * narrow for size, narrow in parts) + (len(parts) - 1) * width
     return total + tokens * (2 * projections + scores)

@@ -3,8 +3,8 @@
 from secateur.tasks.check import check_data
 from secateur.tasks.examples import Examples, TaskData
 from secateur.tasks.glue import TASKS
-from secateur.tasks.load import load_task
 from secateur.tasks.metrics import Scorer
+from secateur.tasks.reading import load_task
 from secateur.tasks.task import KINDS, Task
 
 __all__ = ["KINDS", "TASKS", "Examples", "Scorer", "Task", "TaskData", "check_data", "load_task"]

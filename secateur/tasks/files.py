@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from secateur.errors import DataError, MissingExtraError
+from secateur.errors import DataError, MissingExtraError, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,13 +117,15 @@ def read_table(path: Path, rows: int | None = None) -> pd.DataFrame:
                     nrows=rows,
                 )
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from None
+        raise DataError(
+            f"`{path}` is not UTF-8 text ({error.reason}). Convert it, for example: iconv -f latin1 -t utf-8."
+        ) from None
     except pd.errors.EmptyDataError:
         raise DataError(f"`{path}` is empty.") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"`{path}` is not a valid .gz file: {_line(error)}.") from None
+        raise _not_gzip(path, error) from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise DataError(f"`{path}` is not valid {kind.upper()}: {_line(error)}.") from None
+        raise DataError(f"`{path}` is not valid {kind.upper()}: {one_line(error)}.") from None
     if table.empty:
         raise DataError(f"`{path}` has no rows.")
     table.columns = [str(column) for column in table.columns]
@@ -138,14 +141,27 @@ def read_tables(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def read_text(path: Path) -> str:
-    """The whole of a plain-text file; raises DataError where it is empty or not UTF-8."""
+    """The whole of a plain-text file, also .gz: UTF-8, or UTF-16 with its byte-order mark. Raises DataError."""
     try:
-        with _open(path) as file:
-            text = file.read()
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from None
+        data = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            data = gzip.decompress(data)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"`{path}` is not a valid .gz file: {_line(error)}.") from None
+        raise _not_gzip(path, error) from None
+    except OSError as error:
+        raise DataError(f"`{path}` cannot be read: {error.strerror or error}.") from None
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        text, reason = "\0", f"{error.reason} at byte {error.start:,}"
+    else:
+        reason = "it has zero bytes, as binary files do"
+    if "\0" in text:
+        raise DataError(
+            f"`{path}` is in no known encoding: neither UTF-8 nor UTF-16 with its mark ({reason}). "
+            "Convert it, for example: iconv -f latin1 -t utf-8."
+        )
     if not text.strip():
         raise DataError(f"`{path}` is empty.")
     return text
@@ -206,16 +222,11 @@ def _read_parquet(path: Path, rows: int | None) -> pd.DataFrame:
             table = pyarrow.Table.from_batches([] if first is None else [first], schema=file.schema_arrow).to_pandas()
             return table
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"`{path}` is not a valid Parquet file: {_line(error)}.") from None
+        raise DataError(f"`{path}` is not a valid Parquet file: {one_line(error)}.") from None
 
 
-def _not_utf8(path: Path, error: UnicodeDecodeError) -> DataError:
-    return DataError(f"`{path}` is not UTF-8 text ({error.reason}). Convert it, for example: iconv -f latin1 -t utf-8.")
-
-
-def _line(error: BaseException) -> str:
-    """The error's message on one line, without a closing stop."""
-    return " ".join(str(error).split()).rstrip(".")
+def _not_gzip(path: Path, error: BaseException) -> DataError:
+    return DataError(f"`{path}` is not a valid .gz file: {one_line(error)}.")
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -15,7 +15,7 @@ import lm_eval.tasks
 import torch
 from lm_eval.models.huggingface import HFLM
 
-from secateur.errors import ConfigurationError, DataError, ModelError
+from secateur.errors import ConfigurationError, DataError, ModelError, one_line
 
 #: Where lm_eval keeps its own tasks.
 STOCK = Path(lm_eval.tasks.__file__).parent
@@ -108,7 +108,7 @@ def load_tasks(names: Sequence[str], *, include: Path | None = None, shots: int 
                 found.extend(manager.load([name])["tasks"].values())
         except Exception as error:  # datasets, the hub, YAML and a task's own code each raise their own kinds
             raise DataError(
-                f"the data of task `{name}` could not be loaded: {_one_line(error)}. Tasks of the harness fetch their data "
+                f"the data of task `{name}` could not be loaded: {one_line(error)}. Tasks of the harness fetch their data "
                 "from the Hugging Face hub, or take a copy in its cache; a task of your own can name local files."
             ) from error
     loaded = {task.task_name: task for task in found}
@@ -192,8 +192,3 @@ def _index(names: Sequence[str], include: Path | None) -> lm_eval.tasks.TaskMana
 
 def _is_file(name: str) -> bool:
     return name.endswith((".yaml", ".yml")) and Path(name).is_file()
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return text if len(text) <= 300 else text[:297] + "…"

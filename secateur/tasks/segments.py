@@ -69,7 +69,7 @@ def collate(windows: Sequence[Tokens]) -> dict[str, Any]:
 def scored(tokens: Tokens, length: int, rows: int, *, in_order: bool) -> Iterator[tuple[Tokens, Tokens]]:
     """Batches (input_ids, labels), int32 (rows, length) each, in which every token but the first is told exactly once.
 
-    `in_order`: as Streams, so that a network can carry its memory on. What fills a window up is labelled −100.
+    `in_order`: as Streams, so that a recurrent network can carry its hidden states on. What fills a window up is labelled −100.
     Raises DataError where there is no token to tell.
     """
     _check_length(length)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secateur.errors import ConfigurationError, DataError, MissingExtraError
+from secateur.errors import ConfigurationError, DataError, MissingExtraError, one_line
 from secateur.tasks.columns import rename
 from secateur.tasks.files import FORMATS, file_format, find_splits, read_tables, require_format
 from secateur.tasks.glue import named_task, require_task
@@ -97,8 +97,7 @@ def read(source: Source) -> dict[str, pd.DataFrame]:
     try:
         return {ours: datasets.load_dataset(name, configuration, split=theirs).to_pandas() for ours, theirs in splits.items()}
     except (OSError, ValueError, RuntimeError) as error:  # no network, no such data set, a damaged cache
-        reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(
-            f"could not load `{name}` from the hub: {reason}. "
+            f"could not load `{name}` from the hub: {one_line(error)}. "
             f"Give a local folder with train and dev files, or set {DATA_VARIABLE} to a folder of such folders."
         ) from error

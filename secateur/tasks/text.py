@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import ConfigurationError, DataError
-from secateur.tasks.files import file_format, find_splits
+from secateur.tasks.files import file_format, find_splits, read_text
 
 Tokens = NDArray[np.int32]
 
@@ -58,45 +55,18 @@ def load_text(path: str | Path, *, validation_share: float = 0.05, test_share: f
     if not where.exists():
         raise DataError(f"`{path}` does not exist: no such file or folder.")
     if not where.is_dir():
-        train, validation, test = _cut(_decoded(where), where, validation_share, test_share)
+        train, validation, test = _cut(read_text(where), where, validation_share, test_share)
         return Text(str(path), train, validation, test)
     files = find_splits(where)
     tables = [file for group in files.values() for file in group if file_format(file) != "text"]
     if tables:
         raise DataError(f"`{tables[0]}` is a table. Give plain text: train.txt, valid.txt, test.txt.")
-    given = {split: "\n".join(_decoded(file) for file in group) for split, group in files.items()}
+    given = {split: "\n".join(read_text(file) for file in group) for split, group in files.items()}
     if "validation" in given:
         return Text(str(path), given["train"], given["validation"], given.get("test"))
     share = 0.0 if "test" in given else test_share
     train, validation, test = _cut(given["train"], files["train"][0], validation_share, share)
     return Text(str(path), train, validation, given.get("test", test))
-
-
-def _decoded(path: Path) -> str:
-    """The file's text: UTF-8, or UTF-16 with its byte-order mark."""
-    try:
-        data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"`{path}` is not a valid .gz file: {' '.join(str(error).split())}.") from None
-    except OSError as error:
-        raise DataError(f"`{path}` cannot be read: {error.strerror or error}.") from None
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        text = data.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        text, reason = "\0", f"{error.reason} at byte {error.start:,}"
-    else:
-        reason = "it has zero bytes, as binary files do"
-    if "\0" in text:
-        raise DataError(
-            f"`{path}` is in no known encoding: neither UTF-8 nor UTF-16 with its mark ({reason}). "
-            "Convert it, for example: iconv -f latin1 -t utf-8."
-        )
-    if not text.strip():
-        raise DataError(f"`{path}` is empty.")
-    return text
 
 
 def _cut(text: str, path: Path, validation_share: float, test_share: float) -> tuple[str, str, str | None]:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from secateur.errors import ConfigurationError
-
-
-def _number(value: Any, whole: bool = False) -> bool:
-    return isinstance(value, int if whole else int | float) and not isinstance(value, bool) and math.isfinite(value)
-
+from secateur.settings import Settings, option
 
 #: Below this many steps a super-network wants the higher learning rate: recipes/prune-minilm has the measurements.
 SHORT_RUN = 1_500
@@ -26,58 +20,27 @@ def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:
 SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_warmup"}
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
-    """Settings of one training run: warm-up, super-network training or polishing."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(Settings):
+    """Settings of one training run: warm-up, super-network training, polishing, or a language model from scratch."""
 
-    epochs: float = 5.0
-    steps: int | None = None  # where given, a run has this many steps, whatever `epochs` says
-    learning_rate: float = 5e-5
-    batch_size: int = 32
-    warmup: float = 0.06  # share of the steps in which the learning rate rises
-    schedule: str = "linear"  # how it falls afterwards: one of SCHEDULES
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0  # 0: gradients are not clipped
-    temperature: float = 10.0
-    distillation_weight: float = 1.0
-    squared_temperature: bool = False
-    group_by_length: bool = True
-    gradient_checkpointing: bool = False
-    mixed_precision: str | None = None  # bf16 or fp16
-    checkpoints: int = 4  # how many checkpoints a run writes to resume from; the last is kept
-    seed: int = 0
-
-    def faults(self, prefix: str = "") -> list[str]:
-        """What is wrong with these settings, all at once."""
-        values = vars(self)
-        out: list[str] = []
-        for name in ("epochs", "learning_rate", "temperature"):
-            if not _number(values[name]) or values[name] <= 0:
-                out.append(f"`{prefix}{name}` must be positive, got {values[name]}.")
-        if not _number(self.batch_size, whole=True) or self.batch_size < 1:
-            out.append(f"`{prefix}batch_size` must be a whole number of at least 1, got {self.batch_size}.")
-        if self.steps is not None and (not _number(self.steps, whole=True) or self.steps < 1):
-            out.append(f"`{prefix}steps` must be a whole number of at least 1, got {self.steps}.")
-        if self.schedule not in SCHEDULES:
-            out.append(f"`{prefix}schedule` must be one of {', '.join(SCHEDULES)}, got `{self.schedule}`.")
-        for name in ("weight_decay", "max_grad_norm", "distillation_weight"):
-            if not _number(values[name]) or values[name] < 0:
-                out.append(f"`{prefix}{name}` must not be negative, got {values[name]}.")
-        if not _number(self.warmup) or not 0 <= self.warmup < 1:
-            out.append(f"`{prefix}warmup` is a share of the steps: at least 0 and below 1, got {self.warmup}.")
-        if not _number(self.checkpoints, whole=True) or self.checkpoints < 0:
-            out.append(f"`{prefix}checkpoints` must be a whole number of at least 0, got {self.checkpoints}.")
-        if not _number(self.seed, whole=True) or not 0 <= self.seed < 2**32:
-            out.append(f"`{prefix}seed` must be a whole number from 0 to 2³² − 1, got {self.seed}.")
-        if self.mixed_precision not in (None, "bf16", "fp16"):
-            out.append(f"`{prefix}mixed_precision` must be bf16 or fp16, got `{self.mixed_precision}`.")
-        return out
+    epochs: float = option(5.0, "How often the data are read.", above=0)
+    steps: int | None = option(None, "Training steps; by default as `epochs` says.", least=1)
+    learning_rate: float = option(5e-5, "Its highest value.", above=0)
+    batch_size: int = option(32, "Examples per step.", least=1)
+    learning_rate_warmup: float = option(0.06, "Share of the steps in which the learning rate rises.", least=0, below=1)
+    schedule: str = option("linear", "How it goes on afterwards.", known=tuple(SCHEDULES))
+    weight_decay: float = option(0.01, "Weight decay of AdamW.", least=0)
+    max_grad_norm: float = option(1.0, "The longest gradient; 0: gradients are not clipped.", least=0)
+    temperature: float = option(10.0, "Temperature of the distillation.", above=0)
+    distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0)
+    squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
+    group_by_length: bool = option(True, "Batches of examples of like length.")
+    gradient_checkpointing: bool = option(False, "Less memory, more time: activations are computed again.")
+    mixed_precision: str | None = option(None, "bf16 or fp16, on a GPU.", known=("bf16", "fp16"))
+    checkpoints: int = option(4, "How often the training is saved, to go on after a crash; the last is kept.", least=0)
+    seed: int = option(0, "Of everything random.", least=0, below=2**32)
 
     def total_steps(self, batches: int) -> int:
         """The steps of a run with `batches` steps in an epoch."""
         return self.steps if self.steps is not None else max(1, math.ceil(batches * self.epochs))
-
-    def check(self) -> None:
-        """Raise ConfigurationError with every fault."""
-        if faults := self.faults():
-            raise ConfigurationError(faults)

@@ -1,4 +1,4 @@
-"""Language models from scratch: transformers' Trainer on a user's text, with a learning curve and memory between segments."""
+"""Language models from scratch: transformers' Trainer on a text, with a learning curve and recurrence between segments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from secateur.training.checkpoints import diverged, resumable
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Watch, run_stage, training_arguments, without_bars
 
-#: What a checkpoint holds beside Trainer's own files: memory, the loss since the last point of the curve, seconds.
+#: What a checkpoint holds beside Trainer's own files: `mems`, the loss since the last point of the curve, seconds.
 _CARRIED = "carried.safetensors"
 #: On a GPU the loss is looked at every so many steps: each look waits for the device.
 _LOOK = 25
@@ -96,18 +96,18 @@ def curve_steps(steps: int, evaluations: int | Sequence[float]) -> tuple[int, ..
 
 
 def recurrent(model: Any) -> bool:
-    """Whether the network carries a memory from one segment to the next."""
-    return bool(getattr(model.config, "memory", 0))
+    """Whether the network carries hidden states from one segment to the next."""
+    return bool(getattr(model.config, "recurrence", 0))
 
 
 def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -> TextScore:
-    """The mean loss on `tokens`, every token but the first told once, in windows of `length`; memory is carried on.
+    """The mean loss on `tokens`, every token but the first told once, in windows of `length`; hidden states are carried on.
 
-    A network with memory reads the text as `batch` parts side by side, each beginning without memory. The network's mode is
+    A recurrent network reads the text as `batch` parts side by side, each beginning without `mems`. The network's mode is
     left as it was. Raises EvaluationFailure where the loss is no number, DataError where there is no token to tell.
     """
     where = next(model.parameters()).device
-    training, memory = model.training, None
+    training, mems = model.training, None
     carries = recurrent(model)
     total, count = torch.zeros((), dtype=torch.float64), 0
     model.eval()
@@ -115,11 +115,11 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -
         with torch.inference_mode():
             for ids, labels in scored(tokens, length, batch, in_order=carries):
                 told = int((labels[:, 1:] != IGNORED).sum())
-                if carries and memory is not None:
-                    memory = [part[: len(ids)] for part in memory]
+                if carries and mems is not None:
+                    mems = [part[: len(ids)] for part in mems]
                 inputs = torch.from_numpy(ids).long().to(where)
                 targets = torch.from_numpy(labels).long().to(where)
-                loss, memory = _loss(model, inputs, targets, memory, carries)
+                loss, mems = _loss(model, inputs, targets, mems, carries)
                 total += loss.double().cpu() * told
                 count += told
     finally:
@@ -130,14 +130,14 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -
     return TextScore(mean, count)
 
 
-def _loss(model: Any, ids: torch.Tensor, labels: torch.Tensor, memory: Any, carries: bool) -> tuple[torch.Tensor, Any]:
-    """The mean loss of a batch, and the memory that its next segment needs."""
+def _loss(model: Any, ids: torch.Tensor, labels: torch.Tensor, mems: Any, carries: bool) -> tuple[torch.Tensor, Any]:
+    """The mean loss of a batch, and the `mems` that its next segment needs."""
     if not carries:
         return model(input_ids=ids, labels=labels, use_cache=False).loss, None
     # The next segment begins with this one's last token, so its state is not part of what came before. The network would
     # count it among the states that it keeps: it gives all of them here.
-    outputs = model(input_ids=ids, labels=labels, mems=memory, use_cache=True)
-    return outputs.loss, [part.detach()[:, :-1][:, -model.config.memory :] for part in outputs.mems]
+    outputs = model(input_ids=ids, labels=labels, mems=mems, use_cache=True)
+    return outputs.loss, [part.detach()[:, :-1][:, -model.config.recurrence :] for part in outputs.mems]
 
 
 class TextTrainer(StageTrainer):
@@ -148,7 +148,7 @@ class TextTrainer(StageTrainer):
         self.validation, self.length, self.points = validation, length, frozenset(points)
         self.carries = recurrent(self.model)
         self.windows: Any = self.train_dataset
-        self.memory: list[torch.Tensor] | None = None
+        self.mems: list[torch.Tensor] | None = None
         self.summed = torch.zeros((), dtype=torch.float64, device=self.args.device)
         self.summed_steps = 0
         self.seconds, self._since = 0.0, time.perf_counter()
@@ -164,8 +164,8 @@ class TextTrainer(StageTrainer):
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> torch.Tensor:
         if self.carries and self.state.global_step % self.windows.batches == 0:  # the text begins again
-            self.memory = None
-        loss, self.memory = _loss(model, inputs["input_ids"], inputs["labels"], self.memory, self.carries)
+            self.mems = None
+        loss, self.mems = _loss(model, inputs["input_ids"], inputs["labels"], self.mems, self.carries)
         return loss
 
     def training_step(self, model: Any, inputs: dict[str, Any], num_items_in_batch: Any = None) -> torch.Tensor:
@@ -209,7 +209,7 @@ class TextTrainer(StageTrainer):
 
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
         super()._save_optimizer_and_scheduler(output_dir)
-        carried = {f"memory.{i}": part.contiguous() for i, part in enumerate(self.memory or [])}
+        carried = {f"memory.{i}": part.contiguous() for i, part in enumerate(self.mems or [])}
         numbers = torch.tensor([float(self.summed), self.summed_steps, self._elapsed()], dtype=torch.float64)
         save_file({"numbers": numbers, **carried}, Path(output_dir) / _CARRIED)
 
@@ -227,7 +227,7 @@ class TextTrainer(StageTrainer):
         summed, steps, self.seconds = carried.pop("numbers").tolist()
         self.summed.fill_(summed)
         self.summed_steps, self._since = int(steps), time.perf_counter()
-        self.memory = [carried[f"memory.{i}"] for i in range(len(carried))] or None
+        self.mems = [carried[f"memory.{i}"] for i in range(len(carried))] or None
 
 
 def train_text(
@@ -244,7 +244,7 @@ def train_text(
 ) -> TextResult:
     """Train a causal language model in place, on windows of `length` tokens, and leave it in eval mode on the device.
 
-    A network with memory (Transformer-XL) reads the text in order, as `settings.batch_size` parts side by side; others read
+    A recurrent network (Transformer-XL) reads the text in order, as `settings.batch_size` parts side by side; others read
     shuffled windows. The curve has a point at each of `curve_steps(steps, evaluations)`. Goes on from the last checkpoint in
     `folder`, exactly. Ctrl-C ends the step, writes a checkpoint and raises Stopped. Raises EvaluationFailure where training
     diverges, DataError for too little text, ConfigurationError for wrong settings, StudyError where the folder's training is

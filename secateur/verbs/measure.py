@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from secateur.errors import ConfigurationError, MeasurementError, ModelError
+from secateur.errors import ConfigurationError, MeasurementError, one_line
 
 if TYPE_CHECKING:
     from torch import nn
@@ -72,6 +70,7 @@ def measure(
     if faults:
         raise ConfigurationError(faults)
 
+    from secateur.checkpoints.pretrained import load_any
     from secateur.devices import check_runtime, dummy_inputs, measure_generation, measure_model, peak_memory, resolve_device
 
     where = resolve_device(device)
@@ -111,55 +110,4 @@ def _run(network: nn.Module, measurement: Callable[[], Found]) -> Found:
     try:
         return measurement()
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError) as error:
-        raise MeasurementError(f"`{type(network).__name__}` could not be run on token ids: {_first_line(error)}") from error
-
-
-def load_any(path: str) -> nn.Module:
-    """The network of a checkpoint folder (stock, or exported by Secateur) or of a name on the hub. Raises ModelError.
-
-    Runs no code that comes with a checkpoint.
-    """
-    folder = Path(path).expanduser()
-    if not folder.exists():
-        # A hub name is `name` or `owner/name`; anything else can only have been meant as a path.
-        if folder.is_absolute() or path.startswith((".", "~")) or path.count("/") > 1 or "\\" in path:
-            raise ModelError(f"`{path}` does not exist. Give the folder of a checkpoint, or a name on the hub.")
-        return _load_stock(path, path)
-    if not (folder / "config.json").is_file():
-        raise ModelError(f"`{path}` is no checkpoint folder: it has no config.json.")
-    try:
-        family = str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"`{folder / 'config.json'}` is damaged: {_first_line(error)}") from error
-    if family.startswith("secateur_"):
-        from secateur.checkpoints import load
-
-        pruned: nn.Module = load(folder)
-        return pruned
-    return _load_stock(path, str(folder))
-
-
-def _load_stock(name: str, source: str) -> nn.Module:
-    """A model that transformers has a class for. Missing weights are made up: they do not change what a pass costs."""
-    import transformers
-    from safetensors import SafetensorError
-
-    from secateur.checkpoints.quiet import quiet
-
-    try:
-        with quiet():
-            config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
-            architecture = (config.architectures or ["AutoModel"])[0]
-            loader = getattr(transformers, architecture, None)
-            if loader is None:
-                raise ModelError(
-                    f"`{name}` is a `{architecture}`, which transformers {transformers.__version__} does not have."
-                )
-            network: nn.Module = loader.from_pretrained(source, trust_remote_code=False)
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        raise ModelError(f"`{name}` could not be loaded: {_first_line(error)}") from error
-    return network
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise MeasurementError(f"`{type(network).__name__}` could not be run on token ids: {one_line(error)}.") from error

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from secateur.checkpoints.pretrained import check_model, load_model, load_tokenizer
-from secateur.errors import MissingExtraError, ModelError
+from secateur.checkpoints.pretrained import check_model, load_any, load_model
+from secateur.checkpoints.tokenizers import tokenizer_of
+from secateur.errors import ModelError
 from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, toy_model
 from secateur.testing.toy_task import WORDS, toy_task_data
 from secateur.testing.toy_tokenizer import toy_tokenizer
@@ -53,51 +56,53 @@ def test_a_family_does_the_kinds_that_it_can(family: str, kind: str, folders: di
 @pytest.mark.parametrize("family", FAMILIES)
 def test_without_a_kind_every_family_passes(family: str, folders: dict[str, Path]) -> None:
     check_model(str(folders[family]))
-    assert len(load_tokenizer(str(folders[family]))) == len(WORDS) + 4
+    assert len(tokenizer_of(str(folders[family]))) == len(WORDS) + 4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_folder_without_tokenizer_files(family: str, tmp_path: Path) -> None:
-    toy_model(family, layers=1).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="has no tokenizer files") as error:
-        load_tokenizer(str(tmp_path))
-    assert one_line(error)
+def edited(checkpoint: Path, folder: Path, **changes: Any) -> str:
+    """A copy of the checkpoint with other entries in its config.json."""
+    config = json.loads((checkpoint / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    (folder / "model.safetensors").write_bytes((checkpoint / "model.safetensors").read_bytes())
+    return str(folder)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2"])
-def test_a_tokenizers_configuration_alone_is_no_tokenizer(family: str, tmp_path: Path) -> None:
-    toy_model(family, layers=1).save_pretrained(tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text("{}")
-    with pytest.raises(ModelError, match="has no tokenizer files"):
-        load_tokenizer(str(tmp_path))
+def test_any_model_is_loaded_as_the_class_it_names(folders: dict[str, Path], tmp_path: Path) -> None:
+    assert type(load_any(str(folders["bert"]))).__name__ == "BertForSequenceClassification"
+    assert type(load_any(edited(folders["bert"], tmp_path, architectures=None))).__name__ == "BertModel"
+    with pytest.raises(ModelError, match="`BertForDreaming`, which transformers"):
+        load_any(edited(folders["bert"], tmp_path, architectures=["BertForDreaming"]))
 
 
-def test_a_vocabulary_file_of_the_older_kind_will_do(tmp_path: Path) -> None:
-    toy_model("bert", layers=1).save_pretrained(tmp_path)
-    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "yes", "no"]))
-    assert load_tokenizer(str(tmp_path))("yes no")["input_ids"] == [2, 5, 6, 3]
-
-
-def test_a_tokenizer_with_more_tokens_than_the_model(tmp_path: Path) -> None:
-    toy_model("bert", layers=1, vocab_size=9).save_pretrained(tmp_path)
-    toy_tokenizer(WORDS[:5]).save_pretrained(tmp_path)
-    assert len(load_tokenizer(str(tmp_path))) == 9
-    toy_tokenizer(WORDS[:6]).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="it has 10 tokens, and the model knows 9") as error:
-        load_tokenizer(str(tmp_path))
-    assert one_line(error)
-
-
-def test_a_tokenizer_that_is_damaged(tmp_path: Path) -> None:
-    toy_model("bert", layers=1).save_pretrained(tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text("{")
+def test_the_code_of_a_stranger_is_not_run(folders: dict[str, Path], tmp_path: Path) -> None:
+    table = {"AutoConfig": "modeling_stranger.Config", "AutoModel": "modeling_stranger.Model"}
+    (tmp_path / "modeling_stranger.py").write_text("raise SystemExit('a checkpoint's own code was run')")
     with pytest.raises(ModelError, match="cannot be loaded"):
-        load_tokenizer(str(tmp_path))
+        load_any(edited(folders["bert"], tmp_path, auto_map=table, model_type="stranger"))
 
 
-def test_a_sentencepiece_tokenizer_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
-    (tmp_path / "tokenizer.model").write_bytes(b"")
-    monkeypatch.setattr("secateur.checkpoints.pretrained.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"secateur\[sentencepiece\]"):
-        load_tokenizer(str(tmp_path))
+def test_damaged_weights_are_said(folders: dict[str, Path], tmp_path: Path) -> None:
+    model, data = edited(folders["bert"], tmp_path), toy_task_data("classification", examples=4)
+    (tmp_path / "model.safetensors").write_bytes(b"\0" * 100)
+    for refuse in (lambda: load_any(model), lambda: load_model(model, data, seed=0, device="cpu")):
+        with pytest.raises(ModelError, match="cannot be loaded") as error:
+            refuse()
+        assert one_line(error)
+
+
+def test_weights_that_do_not_fit_are_said(folders: dict[str, Path], tmp_path: Path) -> None:
+    model, data = edited(folders["bert"], tmp_path, intermediate_size=10), toy_task_data("classification", examples=4)
+    with pytest.raises(ModelError, match=r"do not fit its configuration: bert.* more are amiss"):
+        load_model(model, data, seed=0, device="cpu")
+
+
+def test_a_hub_name_that_cannot_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import transformers
+
+    def refuse(name: str, **_: Any) -> None:
+        raise OSError(f"no connection for {name}\nand more lines")
+
+    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", refuse)
+    check_model("owner/name")
+    with pytest.raises(ModelError, match=r"`owner/name` is neither .*: no connection for owner/name and more lines\.$"):
+        load_any("owner/name")

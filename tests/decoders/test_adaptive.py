@@ -126,7 +126,7 @@ def test_half_precision_is_normalised_in_float32():
 
 
 def test_widths_fall_by_the_factor_and_stop_at_one():
-    config = DecoderGpt2Config(embedding=16, factor=4, vocab_size=100, cutoffs=[10, 20, 50])
+    config = DecoderGpt2Config(embedding=16, factor=4, vocab_size=100, cutoffs=(10, 20, 50))
     assert config.clusters == [(0, 10, 16), (10, 20, 4), (20, 50, 1), (50, 100, 1)]
     shapes = [tuple(p.shape) for p in Vectors(config.clusters, 16).parameters()]
     assert shapes == [(10, 16), (10, 4), (30, 1), (50, 1), (16, 4), (16, 1), (16, 1)]

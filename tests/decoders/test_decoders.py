@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM
 
-from secateur import models
+from secateur import decoders
 from secateur.architecture import Architecture
 from secateur.checkpoints.exported import load
+from secateur.decoders import Sizes
 from secateur.decoders.gpt2 import DecoderGpt2Config
 from secateur.decoders.transformer_xl import DecoderXlConfig
 from secateur.errors import ConfigurationError, ModelError, UnknownNameError
@@ -46,24 +47,25 @@ def architectures(draw):
 @given(architectures(), st.integers(3, 90), st.integers(1, 40), st.data())
 def test_the_closed_forms_are_the_built_counts(arch, vocabulary, positions, data):
     cutoffs = data.draw(st.none() | st.sets(st.integers(1, vocabulary - 1), max_size=3).map(sorted))
-    network = models.Builder(vocabulary=vocabulary, cutoffs=cutoffs, positions=positions).meta(arch)
+    sizes = Sizes(vocabulary=vocabulary, cutoffs=cutoffs, positions=positions)
+    network = decoders.Builder(sizes).meta(arch)
     assert count(network.decoder_modules()) == decoder_parameters(arch)
-    assert count([network]) == parameters(arch, vocabulary, positions, cutoffs)
-    assert models.architecture_of(network.config) == arch
+    assert count([network]) == parameters(arch, sizes)
+    assert decoders.architecture_of(network.config) == arch
 
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
 def test_the_closed_forms_hold_for_a_large_vocabulary_with_default_cutoffs(backbone):
     arch = architecture(backbone, 192, [2, 8], [384, 512], 128, 4)
-    network = models.Builder(vocabulary=267_735).meta(arch)
-    assert count([network]) == parameters(arch, 267_735)
+    network = decoders.Builder(Sizes(vocabulary=267_735)).meta(arch)
+    assert count([network]) == parameters(arch, Sizes(vocabulary=267_735))
     assert len(network.config.cutoffs) > 1
 
 
 @BOTH
 def test_seeds_are_repeatable_and_the_global_state_is_left_alone(backbone, monkeypatch):
     arch = architecture(backbone, 16, [2, 4], [32, 48], 8, 2)
-    build = lambda seed: models.build(arch, vocabulary=WORDS, cutoffs=[10], seed=seed).state_dict()  # noqa: E731
+    build = lambda seed: decoders.build(arch, Sizes(vocabulary=WORDS, cutoffs=(10,)), seed=seed).state_dict()  # noqa: E731
     torch.manual_seed(5)
     before = torch.get_rng_state()
     with monkeypatch.context() as patch:
@@ -98,7 +100,7 @@ def test_saved_folders_load_without_secateur_and_with(tmp_path):
     built = {}
     for backbone in ("gpt2", "transformer_xl"):
         arch = architecture(backbone, 16, [2, 4], [32, 48], 8, 2)
-        network = built[backbone] = models.build(arch, vocabulary=WORDS, cutoffs=[10, 30], positions=32, memory=4)
+        network = built[backbone] = decoders.build(arch, Sizes(vocabulary=WORDS, cutoffs=(10, 30), positions=32, recurrence=4))
         network.save_pretrained(tmp_path / backbone)
 
     # The child sees the libraries but no Secateur: neither the checkout nor what installed it into the environment.
@@ -121,7 +123,7 @@ def test_saved_folders_load_without_secateur_and_with(tmp_path):
             torch.testing.assert_close(load(tmp_path / folder)(ids).logits, logits)
             plain = AutoModelForCausalLM.from_pretrained(tmp_path / folder)
             assert type(plain) is type(network)
-            assert models.architecture_of(plain.config) == models.architecture_of(network.config)
+            assert decoders.architecture_of(plain.config) == decoders.architecture_of(network.config)
             torch.testing.assert_close(plain(ids).logits, logits)
 
 
@@ -130,15 +132,27 @@ def test_saved_folders_load_without_secateur_and_with(tmp_path):
 def test_tied_and_untied_tables_survive_saving(backbone, sizes, tmp_path):
     ids = torch.arange(14).view(2, 7)
     for tie in (True, False):
-        network = models.build(architecture(backbone, 16, [2], [32], *sizes), vocabulary=WORDS, tie=tie)
+        network = decoders.build(architecture(backbone, 16, [2], [32], *sizes), Sizes(vocabulary=WORDS), tie=tie)
         network.save_pretrained(tmp_path / str(tie))
         found = load(tmp_path / str(tie))
         assert count([found]) == count([network])
         torch.testing.assert_close(found(ids).logits, network(ids).logits)
 
 
+def test_a_checkpoint_that_calls_its_recurrence_memory_loads(tmp_path):
+    arch = architecture("transformer_xl", 16, [2], [32])
+    decoders.build(arch, Sizes(vocabulary=WORDS, recurrence=5)).save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "config.json").read_text())
+    said["memory"] = said.pop("recurrence")
+    (tmp_path / "config.json").write_text(json.dumps(said))
+    network = load(tmp_path)
+    assert network.config.recurrence == 5
+    assert "memory" not in network.config.to_dict()
+    assert network(torch.arange(14).view(2, 7)).mems[0].shape == (2, 5, 16)
+
+
 def test_a_folder_that_names_another_class_is_refused(tmp_path):
-    models.build(architecture("gpt2", 16, [2], [32]), vocabulary=WORDS).save_pretrained(tmp_path)
+    decoders.build(architecture("gpt2", 16, [2], [32]), Sizes(vocabulary=WORDS)).save_pretrained(tmp_path)
     said = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**said, "architectures": ["DecoderXlForCausalLM"]}))
     with pytest.raises(ModelError, match="unknown class `DecoderXlForCausalLM`"):
@@ -152,8 +166,9 @@ def test_exports_to_onnx(backbone, tmp_path):
     pytest.importorskip("onnxruntime")
     from secateur.export.onnx import export_onnx, run_onnx
 
-    network = models.build(
-        architecture(backbone, 16, [2, 4], [32, 48], 8, 2), vocabulary=WORDS, cutoffs=[10, 30], positions=32, memory=4
+    network = decoders.build(
+        architecture(backbone, 16, [2, 4], [32, 48], 8, 2),
+        Sizes(vocabulary=WORDS, cutoffs=(10, 30), positions=32, recurrence=4),
     )
     file = export_onnx(network, tmp_path, kind="language_modelling")
     for batch, length in ((1, 5), (3, 11)):
@@ -167,7 +182,7 @@ def test_exports_to_onnx(backbone, tmp_path):
 
 @BOTH
 def test_a_builders_network_has_weights_of_its_own_region(backbone):
-    builder = models.Builder(vocabulary=WORDS, cutoffs=[10, 30], positions=32)
+    builder = decoders.Builder(Sizes(vocabulary=WORDS, cutoffs=(10, 30), positions=32))
     small, large = architecture(backbone, 16, [2], [32], 8, 2), architecture(backbone, 24, [2, 4, 8], [64, 48, 96])
     for arch in (small, large, small):
         network = builder(arch)
@@ -176,7 +191,7 @@ def test_a_builders_network_has_weights_of_its_own_region(backbone):
         values = torch.cat([p.flatten() for p in network.parameters()])
         assert float(values.std()) == pytest.approx(0.02, rel=0.1)
         assert not any(p.is_meta or p.requires_grad for p in network.parameters())
-        assert count([network]) == parameters(arch, WORDS, 32, [10, 30])
+        assert count([network]) == parameters(arch, builder.sizes)
         assert torch.isfinite(network(torch.arange(14).view(2, 7)).logits).all()
     first, second = builder(large), builder(large)
     assert next(first.parameters()).data_ptr() == next(second.parameters()).data_ptr()  # one buffer for all
@@ -186,7 +201,7 @@ def test_a_builders_network_has_weights_of_its_own_region(backbone):
 
 
 def test_a_builder_can_use_another_precision():
-    builder = models.Builder(vocabulary=WORDS, positions=32, dtype=torch.bfloat16)
+    builder = decoders.Builder(Sizes(vocabulary=WORDS, positions=32), dtype=torch.bfloat16)
     network = builder(architecture("gpt2", 16, [2], [32]))
     assert {p.dtype for p in network.parameters()} == {torch.bfloat16}
     assert network(torch.arange(14).view(2, 7)).logits.dtype == torch.bfloat16
@@ -215,10 +230,10 @@ def test_bad_configurations_are_refused(config_class, fault, sizes):
 
 def test_bad_architectures_are_refused():
     with pytest.raises(ConfigurationError, match="must divide `width` 16, got 3"):
-        models.build(architecture("gpt2", 16, [3], [32]), vocabulary=WORDS)
+        decoders.build(architecture("gpt2", 16, [3], [32]), Sizes(vocabulary=WORDS))
     with pytest.raises(ConfigurationError, match="`space` must be `decoder`"):
-        models.build(Architecture.of("small", {}, "k"), vocabulary=WORDS)
+        decoders.build(Architecture.of("small", {}, "k"), Sizes(vocabulary=WORDS))
     with pytest.raises(UnknownNameError, match=r"unknown backbone `gpt3`\. Did you mean `gpt2`"):
-        models.build(architecture("gpt3", 16, [2], [32]), vocabulary=WORDS)
+        decoders.build(architecture("gpt3", 16, [2], [32]), Sizes(vocabulary=WORDS))
     with pytest.raises(ConfigurationError, match="`cutoffs` must ascend"):
-        models.build(architecture("gpt2", 16, [2], [32], 8, 2), vocabulary=WORDS, cutoffs=[70])
+        decoders.build(architecture("gpt2", 16, [2], [32], 8, 2), Sizes(vocabulary=WORDS, cutoffs=(70,)))

@@ -8,7 +8,8 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
 
-from secateur import models
+from secateur import decoders
+from secateur.decoders import Sizes
 from secateur.spaces.decoder import architecture
 
 WORDS = 60
@@ -17,9 +18,9 @@ MIXED = architecture("gpt2", 16, [2, 4, 8], [32, 64, 48])
 ADAPTIVE = architecture("gpt2", 16, [2, 4], [32, 48], 8, 2)
 
 
-def network(arch, strong=True, **more):
+def network(arch, strong=True, cutoffs=(10, 30), **more):
     """A network whose weights are far from the tiny ones of its initialisation, so that every part matters."""
-    model = models.build(arch, vocabulary=WORDS, positions=32, **{"cutoffs": [10, 30], **more})
+    model = decoders.build(arch, Sizes(vocabulary=WORDS, positions=32, cutoffs=cutoffs), **more)
     if strong:
         with torch.no_grad():
             for parameter in model.parameters():
@@ -43,7 +44,7 @@ def stock():
 
 
 def test_takes_the_stock_weights_as_they_are(stock):
-    ours = models.build(PLAIN, vocabulary=WORDS, positions=32)
+    ours = decoders.build(PLAIN, Sizes(vocabulary=WORDS, positions=32))
     assert {n: p.shape for n, p in ours.state_dict().items()} == {n: p.shape for n, p in stock.state_dict().items()}
     ours.load_state_dict(stock.state_dict())
     ids = words(3, 9)
@@ -62,7 +63,7 @@ def test_takes_the_stock_weights_as_they_are(stock):
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_is_as_in_the_stock_model(stock, side):
-    ours = models.build(PLAIN, vocabulary=WORDS, positions=32)
+    ours = decoders.build(PLAIN, Sizes(vocabulary=WORDS, positions=32))
     ours.load_state_dict(stock.state_dict())
     ids, mask = words(3, 9), torch.ones(3, 9, dtype=torch.long)
     mask[0, :4] = mask[1, :1] = 0
@@ -140,7 +141,7 @@ def test_a_word_does_not_see_those_after_it():
 
 @pytest.mark.parametrize("arch", [PLAIN, MIXED, ADAPTIVE], ids=["plain", "mixed", "adaptive"])
 def test_runs_on_the_meta_device(arch):
-    model = models.Builder(vocabulary=WORDS, cutoffs=[10, 30], positions=32).meta(arch)
+    model = decoders.Builder(Sizes(vocabulary=WORDS, cutoffs=(10, 30), positions=32)).meta(arch)
     ids = words(2, 9).to("meta")
     assert model(ids).logits.shape == (2, 9, WORDS)
     assert model(ids, labels=ids).loss.shape == ()
@@ -183,7 +184,7 @@ def test_hidden_states_and_tuples_and_the_last_logits_on_request():
 
 @torch.no_grad()
 def test_initial_weights_are_gpt2s():
-    model = models.build(architecture("gpt2", 128, [2] * 8, [512] * 8, 64, 4), vocabulary=2000, cutoffs=[200, 500])
+    model = decoders.build(architecture("gpt2", 128, [2] * 8, [512] * 8, 64, 4), Sizes(vocabulary=2000, cutoffs=(200, 500)))
     block = model.transformer.h[3]
     assert float(block.attn.c_attn.weight.std()) == pytest.approx(0.02, rel=0.05)
     for projection in (block.attn.c_proj, block.mlp.c_proj):

@@ -8,7 +8,8 @@ import pytest
 import torch
 from transformers import Trainer, TrainingArguments
 
-from secateur import models
+from secateur import decoders
+from secateur.decoders import Sizes
 from secateur.decoders.transformer_xl import RelativeAttention, hidden_keys, relative_positions
 from secateur.devices import peak_memory
 from secateur.spaces.decoder import architecture
@@ -19,9 +20,9 @@ THREE = architecture("transformer_xl", 16, [2, 4, 8], [32, 64, 48])
 ADAPTIVE = architecture("transformer_xl", 16, [2, 4], [32, 48], 8, 2)
 
 
-def network(arch, strong=True, **more):
+def network(arch, strong=True, cutoffs=(10, 30), recurrence=0, **more):
     """A network whose weights are far from the tiny ones of its initialisation, so that every part matters."""
-    model = models.build(arch, vocabulary=WORDS, **{"cutoffs": [10, 30], **more})
+    model = decoders.build(arch, Sizes(vocabulary=WORDS, cutoffs=cutoffs, recurrence=recurrence), **more)
     if strong:
         with torch.no_grad():
             for parameter in model.parameters():
@@ -64,7 +65,7 @@ def by_the_paper(attention, states, memory, heads, width):
 @pytest.mark.parametrize("heads", [1, 2, 4])
 def test_attention_follows_the_papers_equations(heads, seen):
     width, length = 8, 5
-    config = models.config_of(architecture("transformer_xl", width, [heads], [16]), vocabulary=WORDS)
+    config = decoders.config_of(architecture("transformer_xl", width, [heads], [16]), Sizes(vocabulary=WORDS))
     attention = RelativeAttention(config, 0).double().eval()
     draw = torch.Generator().manual_seed(heads)
     with torch.no_grad():
@@ -82,10 +83,10 @@ def test_attention_follows_the_papers_equations(heads, seen):
         torch.testing.assert_close(found, by_the_paper(attention, states, memory, heads, width), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("memory", [6, 9], ids=["just enough", "more than enough"])
+@pytest.mark.parametrize("recurrence", [6, 9], ids=["just enough", "more than enough"])
 @pytest.mark.parametrize("arch", [ONE, THREE, ADAPTIVE], ids=["one layer", "three layers", "adaptive"])
-def test_two_segments_with_memory_are_one_long_segment(arch, memory):
-    model, ids = network(arch, memory=memory), words(2, 13)
+def test_two_segments_with_memory_are_one_long_segment(arch, recurrence):
+    model, ids = network(arch, recurrence=recurrence), words(2, 13)
     with torch.no_grad():
         whole = model(ids).logits
         first = model(ids[:, :6])
@@ -93,11 +94,11 @@ def test_two_segments_with_memory_are_one_long_segment(arch, memory):
         torch.testing.assert_close(torch.cat([first.logits, second.logits], 1), whole, atol=1e-5, rtol=0)
         assert not torch.allclose(model(ids[:, 6:]).logits, whole[:, 6:], atol=1e-2)  # the memory matters
     assert [tuple(m.shape) for m in first.mems] == [(2, 6, 16)] * len(arch["heads"])
-    assert [tuple(m.shape) for m in second.mems] == [(2, memory, 16)] * len(arch["heads"])
+    assert [tuple(m.shape) for m in second.mems] == [(2, recurrence, 16)] * len(arch["heads"])
 
 
 def test_memory_is_cut_to_its_length_and_carries_no_gradient():
-    model, ids = network(THREE, memory=4), words(2, 6)
+    model, ids = network(THREE, recurrence=4), words(2, 6)
     first = model(ids)
     assert [tuple(m.shape) for m in first.mems] == [(2, 4, 16)] * 3
     assert not any(m.requires_grad for m in first.mems)
@@ -108,9 +109,9 @@ def test_memory_is_cut_to_its_length_and_carries_no_gradient():
 
 
 def test_layers_without_memory_leave_nothing_behind():
-    def peak(layers, memory, **more):
+    def peak(layers, recurrence, **more):
         arch = architecture("transformer_xl", 16, [2] * layers, [32] * layers)
-        model = models.Builder(vocabulary=WORDS, memory=memory).meta(arch)
+        model = decoders.Builder(Sizes(vocabulary=WORDS, recurrence=recurrence)).meta(arch)
         model.config.output_hidden_states = more.get("hidden", False)
         return peak_memory(model, {"input_ids": words(2, 40).to("meta")}).activations
 
@@ -120,9 +121,9 @@ def test_layers_without_memory_leave_nothing_behind():
 
 
 def test_hidden_states_on_request():
-    model, ids = network(THREE, memory=4), words(2, 6)
-    for memory in (0, 4):
-        model.config.memory = memory
+    model, ids = network(THREE, recurrence=4), words(2, 6)
+    for recurrence in (0, 4):
+        model.config.recurrence = recurrence
         assert model(ids).hidden_states is None
         states = model(ids, output_hidden_states=True).hidden_states
         assert [tuple(s.shape) for s in states] == [(2, 6, 16)] * 4
@@ -143,7 +144,7 @@ def test_left_padding_changes_nothing(arch):
 
 
 def test_a_mask_may_leave_the_memory_out_or_cover_it():
-    model, ids = network(THREE, memory=5), words(2, 10)
+    model, ids = network(THREE, recurrence=5), words(2, 10)
     mems = model(ids[:, :5]).mems
     rest = ids[:, 5:]
     plain = model(rest, mems=mems).logits
@@ -156,7 +157,7 @@ def test_a_mask_may_leave_the_memory_out_or_cover_it():
 
 @pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])
 def test_generation_with_memory_is_as_without(arch):
-    model, ids = network(arch, memory=3), words(2, 6)
+    model, ids = network(arch, recurrence=3), words(2, 6)
     mask = torch.ones(2, 6, dtype=torch.long)
     mask[0, :2] = 0
     for more in ({}, {"num_beams": 2}):
@@ -189,7 +190,7 @@ def test_the_loss_is_that_of_the_logits_and_reaches_every_weight():
 
 @pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])
 def test_runs_on_the_meta_device(arch):
-    model = models.Builder(vocabulary=WORDS, cutoffs=[10, 30], memory=4).meta(arch)
+    model = decoders.Builder(Sizes(vocabulary=WORDS, cutoffs=(10, 30), recurrence=4)).meta(arch)
     ids = words(2, 9).to("meta")
     first = model(ids)
     assert first.logits.shape == (2, 9, WORDS)
@@ -197,7 +198,7 @@ def test_runs_on_the_meta_device(arch):
 
 
 def test_trains_with_trainer(tmp_path):
-    model = network(ADAPTIVE, strong=False, dropout=0.1, memory=4)
+    model = network(ADAPTIVE, strong=False, dropout=0.1, recurrence=4)
     data = [{"input_ids": text, "labels": text} for text in words(8, 10).tolist()]
     start = float(model(words(8, 10), labels=words(8, 10)).loss.detach())
     arguments = TrainingArguments(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.devices import measure_generation
 from secateur.devices.generation import _Writer
 from secateur.errors import ConfigurationError, MeasurementError
@@ -15,7 +15,7 @@ from secateur.spaces.decoder import architecture
 
 
 def network(backbone: str = "gpt2", layers: int = 2) -> Any:
-    return Builder(vocabulary=60, positions=64)(architecture(backbone, 16, [2] * layers, [32] * layers))
+    return Builder(Sizes(vocabulary=60, positions=64))(architecture(backbone, 16, [2] * layers, [32] * layers))
 
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.devices import LiveStorages, peak_memory
 from secateur.devices.memory import weight_bytes
 from secateur.spaces.decoder import architecture
@@ -159,7 +159,7 @@ def test_a_gpu_reports_its_allocators_peak() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
 def test_a_gpu_needs_what_the_meta_device_says(backbone: str) -> None:
-    builder = Builder(vocabulary=50_257, memory=192 if backbone == "transformer_xl" else 0, device="cuda")
+    builder = Builder(Sizes(vocabulary=50_257, recurrence=192 if backbone == "transformer_xl" else 0), device="cuda")
     found = architecture(backbone, 512, [8] * 8, [2048] * 8, 256, 4)
     ids = torch.zeros((1, 256), dtype=torch.long)
     there, computed = (

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.devices import RUNTIMES, check_runtime, dummy_inputs, measure_latency, runtime_version
 from secateur.devices.latency import measure_model
 from secateur.devices.runtime import int8_copy, running
@@ -17,7 +17,7 @@ from secateur.spaces.decoder import architecture
 
 
 def network(backbone: str = "gpt2", embedding: int = 0) -> nn.Module:
-    build = Builder(vocabulary=60, positions=32)
+    build = Builder(Sizes(vocabulary=60, positions=32))
     return build(architecture(backbone, 16, (2, 4), (32, 48), embedding, 2 if embedding else 1))
 
 
@@ -34,7 +34,7 @@ def test_no_cache_is_kept(runtime: str) -> None:
 def test_memories_are_left_to_the_model() -> None:
     model = network("transformer_xl")
     inputs = dummy_inputs(model, 2, 12, "language_modelling")
-    model.config.memory = 5
+    model.config.recurrence = 5
     with torch.inference_mode(), running(model, inputs) as run:
         found: Any = run()
     assert found.mems[0].shape == (2, 5, 16)

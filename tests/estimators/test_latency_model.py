@@ -10,7 +10,7 @@ import pytest
 from torch import nn
 
 from secateur.architecture import Architecture
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators import latency_model
 from secateur.estimators.latency_fit import LAYER, feature_names, features, held_back, pair_of, sizes_of, solve, spread_sample
@@ -93,7 +93,7 @@ def test_one_disturbed_measurement_does_not_bend_the_model(
 
 
 def test_real_networks_of_this_machine() -> None:
-    build = Builder(vocabulary=50, positions=32)
+    build = Builder(Sizes(vocabulary=50, positions=32))
     model = LatencyModel.fit(build, SPACE, length=16, networks=24, held_out=6, max_seconds=3, seed=1)
     assert min(model.coefficients.values()) >= 0
     assert 0 < model.report.mean < 0.5

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from secateur.architecture import Architecture
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.devices import dummy_inputs, peak_memory
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
@@ -34,7 +34,7 @@ BACKBONES = ["gpt2", "transformer_xl"]
 def test_put_together_equals_the_full_pass_exactly(
     backbone: str, batch: int, length: int, vocabulary: int, cutoffs: list[int] | None
 ) -> None:
-    build = Builder(vocabulary=vocabulary, positions=48, cutoffs=cutoffs, memory=16)
+    build = Builder(Sizes(vocabulary=vocabulary, positions=48, cutoffs=cutoffs, recurrence=16))
     some = Decoder(backbone, **SIZES).sample_many(8, generator(1, backbone))
     predicted = PredictedMemory(build.meta, batch=batch, length=length, checks=0)
     whole = MemoryEstimator(build.meta, batch=batch, length=length, kind="language_modelling")
@@ -46,24 +46,24 @@ def test_put_together_equals_the_full_pass_exactly(
 @pytest.mark.parametrize("length", [8, 40])
 @pytest.mark.parametrize("kind", ["classification", "language_modelling"])
 def test_meta_equals_the_cpu_and_weights_are_the_closed_form(backbone: str, length: int, kind: str) -> None:
-    build = Builder(vocabulary=50, positions=48)
+    build = Builder(Sizes(vocabulary=50, positions=48))
     for a in Decoder(backbone, **{**SIZES, "embedding": (8, 12)}).sample_many(3, generator(2, backbone)):
         real, meta = build(a), build.meta(a)
         memory = peak_memory(real, dummy_inputs(real, 2, length, kind))
         assert peak_memory(meta, dummy_inputs(meta, 2, length, kind)) == memory
-        assert memory.weights == 4 * parameters(a, 50, 48)
+        assert memory.weights == 4 * parameters(a, Sizes(vocabulary=50, positions=48))
 
 
 def test_no_cache_is_kept() -> None:
     """A layer's keys and values would stay until the end: depth would raise the peak."""
-    build = Builder(vocabulary=20, positions=32)
+    build = Builder(Sizes(vocabulary=20, positions=32))
     shallow, deep = (build.meta(architecture("gpt2", 32, [2] * n, [64] * n)) for n in (2, 12))
     found = [peak_memory(network, dummy_inputs(network, 1, 32, "language_modelling")) for network in (shallow, deep)]
     assert found[0].activations == found[1].activations
 
 
 def test_layers_are_followed_once() -> None:
-    build = Builder(vocabulary=20, positions=32)
+    build = Builder(Sizes(vocabulary=20, positions=32))
     built: list[Architecture] = []
 
     def meta(a: Architecture) -> Any:
@@ -79,7 +79,7 @@ def test_layers_are_followed_once() -> None:
 
 
 def test_where_parts_do_not_add_up_every_network_is_followed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    build = Builder(vocabulary=20, positions=32)
+    build = Builder(Sizes(vocabulary=20, positions=32))
     predicted = PredictedMemory(build.meta, length=16)
     some = Decoder("gpt2", **SIZES).sample_many(3, generator(3))
     whole = MemoryEstimator(build.meta, length=16, kind="language_modelling").evaluate(some)
@@ -94,23 +94,23 @@ import json, re, sys
 import torch
 from secateur.anatomy.inputs import no_cache
 from secateur.devices import dummy_inputs, peak_memory
-from secateur.decoders import Builder, build
+from secateur.decoders import Builder, Sizes, build
 from secateur.spaces.decoder import architecture
 
 def status(name):
     return int(re.search(name + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
 
 torch.set_num_threads(1)
-backbone, sizes = sys.argv[1], {"vocabulary": 20000, "positions": 256}
+backbone, sizes = sys.argv[1], Sizes(vocabulary=20000, positions=256)
 small, large = architecture(backbone, 64, [2], [128]), architecture(backbone, 512, [4] * 8, [2048] * 8, 256, 1)
-meta = Builder(**sizes).meta(large)
+meta = Builder(sizes).meta(large)
 computed = peak_memory(meta, dummy_inputs(meta, 1, 256))
-network = build(small, **sizes)  # loads the libraries and their buffers
+network = build(small, sizes)  # loads the libraries and their buffers
 with torch.no_grad():
     network(**dummy_inputs(network, 1, 256), **no_cache(network))
 network = None
 before = status("VmRSS")
-network = build(large, **sizes)
+network = build(large, sizes)
 inputs = dummy_inputs(network, 1, 256)
 open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts anew
 with torch.no_grad():
@@ -136,7 +136,7 @@ def test_the_peak_is_the_growth_of_the_resident_memory(backbone: str) -> None:
 @pytest.mark.parametrize("backbone", BACKBONES)
 def test_none_needs_less_than_the_smallest_of_each_width_and_embedding(backbone: str) -> None:
     space = Decoder(backbone, **SIZES)
-    memory = PredictedMemory(Builder(vocabulary=90, positions=48, cutoffs=[20, 50]).meta, length=24)
+    memory = PredictedMemory(Builder(Sizes(vocabulary=90, positions=48, cutoffs=(20, 50))).meta, length=24)
 
     def least(some: list[Architecture]) -> float:
         return min(found.values["memory"] for found in memory.evaluate(some))

@@ -83,12 +83,12 @@ def folders(supernet_of, plans, heads_of, tmp_path_factory):
             folder = root / f"{name}-{form}"
             tokenizer = toy_tokenizer(["a good film"]) if name in ("bert", "gpt2") and form == "mixed" else None
             saved = save_checkpoint(supernet, plan, folder, tokenizer=tokenizer)
-            assert saved.kind == ("plain" if form == "plain" else "carried")
+            assert saved == ("plain" if form == "plain" else "carried")
             batch = padded_batch(supernet.model, "multiple_choice" if "Choice" in name else "classification")
             with torch.no_grad():
                 logits = supernet.extract(plan).eval()(**batch).logits
             save_file({**batch, "logits": logits.contiguous()}, root / f"{folder.name}.batch")
-            said[folder.name] = {"folder": str(folder), "auto": auto, "tokenizer": tokenizer is not None, "kind": saved.kind}
+            said[folder.name] = {"folder": str(folder), "auto": auto, "tokenizer": tokenizer is not None, "form": saved}
     return said
 
 
@@ -105,11 +105,11 @@ def test_stock_transformers_loads_saves_and_generates_without_secateur(folders, 
         assert found["again"] <= 1e-5, name
         assert found.get("generates", True), name
         assert found.get("tied", True), name
-        assert found["class"].startswith("Secateur") == (folders[name]["kind"] == "carried")
+        assert found["class"].startswith("Secateur") == (folders[name]["form"] == "carried")
         if folders[name]["tokenizer"]:
             assert len(found["tokens"]) == 5
     for said in folders.values():
-        assert (tmp_path / (said["folder"] + "-again") / "modeling_secateur.py").exists() == (said["kind"] == "carried")
+        assert (tmp_path / (said["folder"] + "-again") / "modeling_secateur.py").exists() == (said["form"] == "carried")
 
 
 @pytest.mark.slow

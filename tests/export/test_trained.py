@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from secateur.decoders import build
+from secateur.decoders import Sizes, build
 from secateur.errors import ConfigurationError, ExportError, ModelError, StudyError
 from secateur.export import trained
-from secateur.export.trained import export_trained, is_trained, save_trained
+from secateur.export.trained import export_trained, save_trained
 from secateur.spaces.decoder import architecture
 from secateur.testing.toy_tokenizer import toy_tokenizer
 from secateur.verbs.export import export
@@ -19,18 +19,9 @@ from secateur.verbs.export import export
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "my-lm"
-    model = build(architecture("gpt2", 16, [2, 4], [32, 48], 8, 1), vocabulary=50, positions=16).eval()
+    model = build(architecture("gpt2", 16, [2, 4], [32, 48], 8, 1), Sizes(vocabulary=50, positions=16)).eval()
     assert save_trained(model, toy_tokenizer(["a rose"]), made, onnx=False, int8=False) == {"reloaded": 0.0}
     return made
-
-
-def test_which_folders_are_trained(folder: Path, tmp_path: Path) -> None:
-    assert is_trained(folder)
-    assert is_trained(str(folder))
-    assert not is_trained(tmp_path)
-    for said in ("nonsense", "[]", "{}", '{"model_type": "gpt2"}'):
-        (tmp_path / "config.json").write_text(said, encoding="utf-8")
-        assert not is_trained(tmp_path)
 
 
 @pytest.mark.slow
@@ -48,11 +39,11 @@ def test_forms_are_added_to_the_folder_or_to_a_copy(folder: Path, tmp_path: Path
 
 
 def test_what_does_not_agree_is_not_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def differs(model: Any, reloaded: Any, to: Path, **_: Any) -> dict[str, float]:
+    def differs(network: Any, to: Path, **_: Any) -> Any:
         (to / "model.onnx").write_bytes(b"half")
         raise ExportError("the onnx network's outputs differ")
 
-    monkeypatch.setattr(trained, "_compared", differs)
+    monkeypatch.setattr(trained, "write_forms", differs)
     before = sorted(folder.iterdir())
     for to in (None, tmp_path / "copy"):
         with pytest.raises(ExportError, match="outputs differ"):

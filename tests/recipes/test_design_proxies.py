@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from secateur.architecture import Architecture
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
 
@@ -33,7 +33,7 @@ def table() -> pd.DataFrame:
 def test_the_table_is_whole(table: pd.DataFrame, load_recipe: Any) -> None:
     benchmark = load_recipe("design/benchmark.py")
     protocol, space = benchmark.Protocol(), Decoder("gpt2", **benchmark.SPACE)
-    builder = Builder(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length)
+    builder = Builder(Sizes(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length))
     drawn = [job.architecture.key for job in benchmark.random_jobs("gpt2", 150, 15, 40) if job.source == "random"]
     random = set(table["architecture"][table["source"] == "random"].map(lambda said: Architecture.from_json(said).key))
     assert random == set(drawn)

@@ -183,7 +183,7 @@ def tiny_design_run() -> DesignReportData:
             {"stage": "search", "status": "done", "seconds": 90.0},
             {"stage": "report", "status": "running", "seconds": None},
         ],
-        load_code="secateur train runs/toy --pick {key} --text corpus.txt",
+        load_code="secateur train runs/toy --key {key} --text corpus.txt",
         baselines=[baseline(1, 100, 0.020, 4000), baseline(2, 250, 0.050, 2000), baseline(9, 900, 0.100, 20000)],
         latency_model={
             "mean_error": 0.04,

@@ -11,6 +11,7 @@ from secateur.objectives import Objective
 from secateur.search import Ehvi, Evolution, LocalSearch, MoRea, Nsga2, Proposal, Random, Result, Searcher
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters, macs
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.testing.searchers import Build
 
 
@@ -42,7 +43,9 @@ def build(request: pytest.FixtureRequest) -> Build:
 
 def result(proposal: Proposal) -> Result:
     a = proposal.architecture
-    return Result(proposal.id, a, values={"decoder_parameters": decoder_parameters(a), "macs": macs(a, 1, 64, 1000)})
+    return Result(
+        proposal.id, a, values={"decoder_parameters": decoder_parameters(a), "macs": macs(a, Sizes(vocabulary=1000), 1, 64)}
+    )
 
 
 def run(searcher: Searcher, trials: int) -> list[Architecture]:

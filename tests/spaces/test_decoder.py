@@ -14,6 +14,7 @@ from secateur.errors import ConfigurationError
 from secateur.rng import generator
 from secateur.spaces import decoder_counts
 from secateur.spaces.decoder import LARGE, Decoder, architecture
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.domains import Range, options
 from secateur.testing.spaces import SpaceContract
 
@@ -153,7 +154,7 @@ def test_a_plain_table_counts_once() -> None:
 def test_large_models_have_300_to_500_million_parameters() -> None:
     for backbone in ("gpt2", "transformer_xl"):
         space = Decoder(backbone, **LARGE)
-        millions = space.parameters(space.sample_values(5000, generator(0)), 50257) / 1e6
+        millions = space.parameters(space.sample_values(5000, generator(0)), Sizes(vocabulary=50257)) / 1e6
         assert np.mean((millions >= 300) & (millions <= 500)) > 0.5
         assert 300 < np.median(millions) < 500
 
@@ -168,9 +169,9 @@ def test_arrays_count_as_single_architectures_do(backbone: str, homogeneous: boo
     assert values.shape == (200, space.dimensions)
     assert np.array_equal(np.stack([space.values(a) for a in architectures]), values)
     assert space.decoder_parameters(values).tolist() == [decoder_counts.decoder_parameters(a) for a in architectures]
-    for cutoffs in (None, [1000, 5000]):
-        found = space.parameters(values, 50257, 512, cutoffs)
-        assert found.tolist() == [decoder_counts.parameters(a, 50257, 512, cutoffs) for a in architectures]
+    for cutoffs in (None, (1000, 5000)):
+        sizes = Sizes(vocabulary=50257, positions=512, cutoffs=cutoffs)
+        assert space.parameters(values, sizes).tolist() == [decoder_counts.parameters(a, sizes) for a in architectures]
 
 
 def test_samples_are_uniform_given_the_width() -> None:

@@ -28,7 +28,14 @@ MODELS = {
     "language_modelling": ("gpt2", "causal"),
 }
 SETTINGS = TrainingSettings(
-    epochs=1, learning_rate=1e-3, batch_size=8, warmup=0.0, max_grad_norm=0.0, temperature=2.0, checkpoints=0, seed=4
+    epochs=1,
+    learning_rate=1e-3,
+    batch_size=8,
+    learning_rate_warmup=0.0,
+    max_grad_norm=0.0,
+    temperature=2.0,
+    checkpoints=0,
+    seed=4,
 )
 
 

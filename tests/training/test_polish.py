@@ -16,7 +16,9 @@ from secateur.training.polish import PolishTrainer, polish
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import training_arguments
 
-ONE_STEP = TrainingSettings(epochs=1, batch_size=8, learning_rate=1e-3, warmup=0.0, max_grad_norm=0.0, checkpoints=0)
+ONE_STEP = TrainingSettings(
+    epochs=1, batch_size=8, learning_rate=1e-3, learning_rate_warmup=0.0, max_grad_norm=0.0, checkpoints=0
+)
 HEADS = {"classification": "classification", "regression": "regression", "language_modelling": "causal"}
 
 

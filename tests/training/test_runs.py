@@ -211,7 +211,10 @@ class TestDivergence:
 
     def test_a_learning_rate_beyond_reason(self, tmp_path):
         with pytest.raises(EvaluationFailure, match="training diverged"):
-            train(tmp_path, settings=TrainingSettings(epochs=3, learning_rate=1e38, warmup=0.0, batch_size=4, checkpoints=0))
+            train(
+                tmp_path,
+                settings=TrainingSettings(epochs=3, learning_rate=1e38, learning_rate_warmup=0.0, batch_size=4, checkpoints=0),
+            )
 
 
 def states():
@@ -262,7 +265,14 @@ def test_the_model_comes_back_as_it_was_lent(tmp_path, mode):
 
 def test_arguments_follow_the_settings(tmp_path):
     settings = TrainingSettings(
-        epochs=3, learning_rate=1e-3, batch_size=4, warmup=0.1, weight_decay=0.2, max_grad_norm=0.5, checkpoints=3, seed=9
+        epochs=3,
+        learning_rate=1e-3,
+        batch_size=4,
+        learning_rate_warmup=0.1,
+        weight_decay=0.2,
+        max_grad_norm=0.5,
+        checkpoints=3,
+        seed=9,
     )
     made = stage_trainer.training_arguments(settings, tmp_path, 10, "cpu")
     assert (made.num_train_epochs, made.learning_rate, made.per_device_train_batch_size) == (3, 1e-3, 4)

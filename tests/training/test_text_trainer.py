@@ -1,4 +1,4 @@
-"""Training from scratch: curves, perplexity by hand, memory, and exact resumption."""
+"""Training from scratch: curves, perplexity by hand, recurrence, and exact resumption."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from secateur.decoders import build, transformer_xl
+from secateur.decoders import Sizes, build, transformer_xl
 from secateur.errors import ConfigurationError, DataError, EvaluationFailure, Stopped, StudyError
 from secateur.rng import generator
 from secateur.spaces.decoder import architecture
@@ -30,10 +30,12 @@ class Killed(Exception):  # noqa: N818
     """The process ends here."""
 
 
-def network(backbone="gpt2", seed=0, dropout=0.1, memory=6):
+def network(backbone="gpt2", seed=0, dropout=0.1, recurrence=6):
     made = architecture(backbone, 16, [2, 4], [32, 48], 8, 2)
-    kept = memory if backbone == "transformer_xl" else 0
-    return build(made, vocabulary=VOCABULARY, cutoffs=[6], positions=LENGTH, memory=kept, dropout=dropout, seed=seed)
+    kept = recurrence if backbone == "transformer_xl" else 0
+    return build(
+        made, Sizes(vocabulary=VOCABULARY, cutoffs=(6,), positions=LENGTH, recurrence=kept), dropout=dropout, seed=seed
+    )
 
 
 def tokens(count, seed=0):
@@ -82,7 +84,7 @@ def test_it_learns_and_draws_a_curve(uninterrupted):
 
 @pytest.mark.parametrize("killed", [5, 10, 11])
 def test_a_resumed_run_is_the_same_to_the_bit(tmp_path, uninterrupted, killed):
-    """Weights, curve and memory; one kill lies just behind a checkpoint (9), one between, one in the text's second round."""
+    """Weights, curve and `mems`; one kill lies just behind a checkpoint (9), one between, one in the text's second round."""
     backbone, whole, result = uninterrupted
     with pytest.raises(Killed):
         train(tmp_path, backbone, at=killed)
@@ -119,7 +121,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-3"]
 
 
-def test_a_checkpoint_without_its_memory_is_damaged(tmp_path):
+def test_a_checkpoint_without_its_mems_is_damaged(tmp_path):
     with pytest.raises(Killed):
         train(tmp_path, "transformer_xl", at=4)
     (tmp_path / "checkpoint-3" / "carried.safetensors").unlink()
@@ -157,7 +159,7 @@ def test_a_text_without_a_next_token(backbone):
 
 
 class TestPerplexity:
-    def test_without_memory_by_hand(self):
+    def test_without_recurrence_by_hand(self):
         """Windows of LENGTH, each begun by the last token of the one before; the tokens at the end count as well."""
         model = network(dropout=0.0)
         total, count = 0.0, 0
@@ -173,9 +175,9 @@ class TestPerplexity:
         assert score.perplexity == pytest.approx(math.exp(total / count), rel=1e-5)
 
     @pytest.mark.parametrize("batch", [1, 3])
-    def test_with_memory_by_hand(self, batch):
-        """With memory for everything, segments tell what one long segment tells."""
-        model = network("transformer_xl", dropout=0.0, memory=300)
+    def test_with_recurrence_by_hand(self, batch):
+        """With recurrence for everything, segments tell what one long segment tells."""
+        model = network("transformer_xl", dropout=0.0, recurrence=300)
         windows = math.ceil((len(VALIDATION) - 1) / (LENGTH - 1))
         part = math.ceil(windows / batch) * (LENGTH - 1)
         total = 0.0
@@ -188,10 +190,10 @@ class TestPerplexity:
         assert score.tokens == len(VALIDATION) - 1
         assert score.loss == pytest.approx(total / score.tokens, abs=1e-5)
 
-    @pytest.mark.parametrize("memory", [1, 3, LENGTH - 1, LENGTH, 2 * LENGTH])
-    def test_with_a_short_memory_by_hand(self, memory, monkeypatch):
-        """One long segment in which each word sees its own window up to itself and `memory` words before that window."""
-        model = network("transformer_xl", dropout=0.0, memory=memory)
+    @pytest.mark.parametrize("recurrence", [1, 3, LENGTH - 1, LENGTH, 2 * LENGTH])
+    def test_with_a_short_recurrence_by_hand(self, recurrence, monkeypatch):
+        """One long segment in which each word sees its own window up to itself and `recurrence` words before that window."""
+        model = network("transformer_xl", dropout=0.0, recurrence=recurrence)
         with torch.no_grad():
             for parameter in model.parameters():  # far from the tiny initial ones, so that what is seen matters
                 parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel())) * 0.3)
@@ -206,8 +208,8 @@ class TestPerplexity:
             with torch.no_grad():
                 return float(model(input_ids=ids, labels=ids).loss)
 
-        assert score.loss == pytest.approx(told(memory), abs=1e-5)
-        assert score.loss != pytest.approx(told(memory - 1), abs=1e-4)
+        assert score.loss == pytest.approx(told(recurrence), abs=1e-5)
+        assert score.loss != pytest.approx(told(recurrence - 1), abs=1e-4)
 
     def test_mode_is_left_alone(self):
         model = network().train()
@@ -236,5 +238,5 @@ def test_epochs_count_where_no_steps_are_given(tmp_path):
     settings = TrainingSettings(epochs=1, batch_size=8, learning_rate=1e-3, checkpoints=0, group_by_length=False)
     _, result = train(tmp_path, settings=settings)
     assert result.steps == math.ceil(((len(TRAIN) - 1) // (LENGTH - 1)) / 8)
-    with pytest.raises(ConfigurationError, match="`steps` must be a whole number of at least 1, got 0"):
+    with pytest.raises(ConfigurationError, match="`steps` must be at least 1, got 0"):
         train(tmp_path, settings=TrainingSettings(steps=0))

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,23 @@ import pytest
 import torch
 
 from secateur.checkpoints import load
+from secateur.checkpoints.tokenizers import load_tokenizer
 from secateur.errors import ConfigurationError, DataError, Stopped, StudyError
+from secateur.runs.design.training import Trained, TrainSettings, train_architecture
 from secateur.spaces.decoder import architecture
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.tasks.text import load_text, token_ids
-from secateur.tasks.tokenizers import load_tokenizer, train_tokenizer
+from secateur.tasks.tokenizers import train_tokenizer
 from secateur.training import text_trainer
 from secateur.training.text_trainer import evaluate_text
 from secateur.verbs.design import design
 from secateur.verbs.resume import resume
-from secateur.verbs.train import Trained, train, train_architecture
+from secateur.verbs.train import train
 
 SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
 XL = architecture("transformer_xl", 16, [2], [32])
+SIZES = Sizes(vocabulary=270, positions=16)
 OPTIONS: dict[str, Any] = {
-    "vocabulary": 270,
-    "positions": 16,
     "length": 12,
     "batch_size": 4,
     "steps": 10,
@@ -50,9 +53,14 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["gpt2", "transformer_xl"])
 def trained(request: pytest.FixtureRequest, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    made = SMALL if request.param == "gpt2" else XL
-    memory = 8 if request.param == "transformer_xl" else 0
-    return train_architecture(made, text=text, to=tmp_path_factory.mktemp("out") / "model", memory=memory, **OPTIONS)
+    to = tmp_path_factory.mktemp("out") / "model"
+    return begin(SMALL if request.param == "gpt2" else XL, text, to)
+
+
+def begin(made: Any, text: Path, to: Path, sizes: Sizes = SIZES, **options: Any) -> Trained:
+    if made["backbone"] == "transformer_xl":
+        sizes = replace(sizes, recurrence=8)
+    return train_architecture(made, sizes, TrainSettings(text=text, to=to, **{**OPTIONS, **options}))
 
 
 def test_the_folder_loads_and_says_what_it_is(trained: Trained, text: Path) -> None:
@@ -86,60 +94,63 @@ def test_ctrl_c_and_the_same_command_again(
             os.kill(os.getpid(), signal.SIGINT)
         return usual(self, *arguments)
 
-    memory = 8 if trained.architecture["backbone"] == "transformer_xl" else 0
-    given = {"text": text, "to": tmp_path / "model", "memory": memory, **OPTIONS}
+    given: Any = (trained.architecture, text, tmp_path / "model")
     with monkeypatch.context() as patched:
         patched.setattr(text_trainer.TextTrainer, "training_step", interrupted)
         with pytest.raises(Stopped, match=r"after step 5 of 10.*the same command"):
-            train_architecture(trained.architecture, **given)
+            begin(*given)
     with pytest.raises(StudyError, match=r"other settings \(learning_rate, seed\)"):
-        train_architecture(trained.architecture, **{**given, "seed": 1, "learning_rate": 1e-3})
+        begin(*given, seed=1, learning_rate=1e-3)
     with pytest.raises(StudyError, match="Run the same `secateur train` command again to go on"):
         resume(tmp_path / "model", progress=False)
-    again = train_architecture(trained.architecture, **given)
+    # as an earlier version would have written it
+    file = tmp_path / "model" / "training" / "settings.json"
+    said = json.loads(file.read_text())
+    said |= {"warmup": said.pop("learning_rate_warmup"), "memory": said.pop("recurrence")}
+    file.write_text(json.dumps(said))
+    again = begin(*given)
     assert again.curve == trained.curve
     weights = load(again.folder).state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in load(trained.folder).state_dict().items())
     with pytest.raises(StudyError, match=r"holds no unfinished training.*secateur export .*model --onnx --int8"):
-        train_architecture(trained.architecture, **given)
+        begin(*given)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error"), [({"length": 200, "positions": 300}, DataError), ({"vocabulary": 200}, ConfigurationError)]
-)
-def test_a_refused_training_leaves_nothing(text: Path, tmp_path: Path, wrong: dict[str, int], error: type[Exception]) -> None:
+def test_a_refused_training_leaves_nothing(text: Path, tmp_path: Path) -> None:
     to = tmp_path / "model"
-    with pytest.raises(error, match=r"a smaller `length`|at least 257"):
-        train_architecture(SMALL, text=text, to=to, **{**OPTIONS, **wrong})
+    with pytest.raises(DataError, match="a smaller `length`"):
+        begin(SMALL, text, to, replace(SIZES, positions=300), length=200)
+    with pytest.raises(ConfigurationError, match="at least 257"):
+        begin(SMALL, text, to, replace(SIZES, vocabulary=200))
     assert not to.exists()
-    assert train_architecture(SMALL, text=text, to=to, **{**OPTIONS, "steps": 2}).steps == 2
+    assert begin(SMALL, text, to, steps=2).steps == 2
 
 
 def test_a_folder_killed_before_its_settings_were_written_is_free(text: Path, tmp_path: Path) -> None:
     begun = tmp_path / "model" / "training" / "tokenizer"
     begun.mkdir(parents=True)
     (begun / "tokenizer.json").write_text("{", encoding="utf-8")
-    assert train_architecture(SMALL, text=text, to=tmp_path / "model", **{**OPTIONS, "steps": 2}).steps == 2
+    assert begin(SMALL, text, tmp_path / "model", steps=2).steps == 2
     mine = tmp_path / "mine" / "training" / "notes.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine", encoding="utf-8")
     with pytest.raises(StudyError, match=r"no unfinished training\. Name another folder\.$"):
-        train_architecture(SMALL, text=text, to=tmp_path / "mine", **OPTIONS)
+        begin(SMALL, text, tmp_path / "mine")
     assert mine.read_text(encoding="utf-8") == "mine"
     with pytest.raises(StudyError, match="cannot be written"):
-        train_architecture(SMALL, text=text, to=mine / "below", **OPTIONS)
+        begin(SMALL, text, mine / "below")
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_mixed_precision_needs_a_gpu(text: Path, tmp_path: Path, precision: str) -> None:
     with pytest.raises(ConfigurationError, match=f"`mixed_precision` {precision} is for a GPU, and `device` is cpu"):
-        train_architecture(SMALL, text=text, to=tmp_path / "a", mixed_precision=precision, **OPTIONS)
+        begin(SMALL, text, tmp_path / "a", mixed_precision=precision)
     assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.slow
 def test_onnx_and_int8(text: Path, tmp_path: Path) -> None:
-    found = train_architecture(SMALL, text=text, to=tmp_path / "model", int8=True, **{**OPTIONS, "steps": 2})
+    found = begin(SMALL, text, tmp_path / "model", int8=True, steps=2)
     assert (found.folder / "model.onnx").is_file()
     assert (found.folder / "model.int8.onnx").is_file()
     assert found.differences["onnx"] <= 1e-4
@@ -149,23 +160,21 @@ def test_onnx_and_int8(text: Path, tmp_path: Path) -> None:
 def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
     train_tokenizer("the cat sat on the mat\n" * 20, 265).save_pretrained(tmp_path / "words")
     with pytest.raises(ConfigurationError, match="the tokenizer has 265 tokens, and `vocabulary` is 260"):
-        train_architecture(
-            SMALL, text=text, to=tmp_path / "small", tokenizer=tmp_path / "words", **{**OPTIONS, "vocabulary": 260}
-        )
+        begin(SMALL, text, tmp_path / "small", replace(SIZES, vocabulary=260), tokenizer=str(tmp_path / "words"))
     assert not (tmp_path / "small").exists()
-    found = train_architecture(SMALL, text=text, to=tmp_path / "model", tokenizer=str(tmp_path / "words"), **OPTIONS)
+    found = begin(SMALL, text, tmp_path / "model", tokenizer=str(tmp_path / "words"), steps=2)
     assert len(load_tokenizer(found.folder)) == 265
 
 
 def test_faults(text: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        train_architecture(SMALL, text=text, to=tmp_path / "a", **{**OPTIONS, "steps": 0, "dropout": 1.0, "length": 1})
+        begin(SMALL, text, tmp_path / "a", steps=0, dropout=1.0, length=1)
     assert len(caught.value.faults) == 3
     with pytest.raises(DataError, match="does not exist"):
-        train_architecture(SMALL, text=text / "nowhere", to=tmp_path / "a", **OPTIONS)
+        begin(SMALL, text / "nowhere", tmp_path / "a")
     assert not (tmp_path / "a").exists()
     with pytest.raises(StudyError, match="training diverged"):
-        train_architecture(SMALL, text=text, to=tmp_path / "a", **{**OPTIONS, "learning_rate": 1e30, "warmup": 0.0})
+        begin(SMALL, text, tmp_path / "a", learning_rate=1e30, learning_rate_warmup=0.0)
 
 
 def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
@@ -185,10 +194,9 @@ def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
         baselines=False,
         progress=False,
     )
-    options = {name: value for name, value in OPTIONS.items() if name not in ("vocabulary", "positions")}
-    options |= {"steps": 2, "progress": False}
+    options = {**OPTIONS, "steps": 2, "progress": False}
     smallest = min(run.front, key=lambda m: m.values["macs"])
-    found = train(run.folder, text=text, to=tmp_path / "a", pick=smallest.key, **options)
+    found = train(run.folder, text=text, to=tmp_path / "a", key=smallest.key, **options)
     assert found.architecture == smallest.architecture
     assert found.parameters == smallest.values["parameters"]
     bound = f"macs={smallest.values['macs']}"
@@ -200,4 +208,4 @@ def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
 
 def test_a_pruning_run_has_nothing_to_train(finished: Path, text: Path, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="is no run of `secateur design`"):
-        train(finished, text=text, to=tmp_path / "d", pick="abc", progress=False)
+        train(finished, text=text, to=tmp_path / "d", key="abc", progress=False)

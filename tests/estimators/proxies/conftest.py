@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from secateur.decoders import build
+from secateur.decoders import Sizes, build
 from secateur.spaces.decoder import architecture
 
 KINDS = ["gpt2", "transformer_xl", "gpt2-adaptive", "transformer_xl-adaptive"]
@@ -16,7 +16,7 @@ def decoder(kind: str, vocabulary: int = 23, *, layers: int = 2, width: int = 16
     backbone, _, adaptive = kind.partition("-")
     sizes = (16, 2) if adaptive else (0, 1)
     shape = architecture(backbone, width, [2] * layers, [32] * layers, *sizes)
-    return build(shape, vocabulary=vocabulary, cutoffs=[7, 13], positions=12, seed=seed)
+    return build(shape, Sizes(vocabulary=vocabulary, cutoffs=(7, 13), positions=12), seed=seed)
 
 
 @pytest.fixture(params=KINDS)

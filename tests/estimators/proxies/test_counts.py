@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from secateur.decoders import Builder, architecture_of
+from secateur.decoders import Builder, Sizes, architecture_of
 from secateur.estimators.proxies import body_parameters, score
 from secateur.spaces import decoder_counts
 
@@ -52,7 +52,7 @@ def test_plain_gpt2_projects_to_its_vocabulary(make, text):
 
 def test_on_the_meta_device(make, text):
     network = make("gpt2")
-    shapes = Builder(vocabulary=23, positions=12).meta(architecture_of(network.config))
+    shapes = Builder(Sizes(vocabulary=23, positions=12)).meta(architecture_of(network.config))
     for name in ("decoder_parameters", "macs", "decoder_macs"):
         assert score(name, shapes, text) == score(name, network, text)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from secateur.decoders import architecture_of, build
+from secateur.decoders import Sizes, architecture_of, build
 from secateur.errors import UnknownNameError
 from secateur.estimators.proxies import ProxyEstimator, score
 
 
 def builder(architecture):
-    return build(architecture, vocabulary=23, positions=12)
+    return build(architecture, Sizes(vocabulary=23, positions=12))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from secateur.decoders import Builder, architecture_of
+from secateur.decoders import Builder, Sizes, architecture_of
 from secateur.errors import ConfigurationError, EvaluationFailure, UnknownNameError
 from secateur.estimators.proxies import PROXIES, Cost, Proxy, cost, score
 from secateur.estimators.proxies.base import proxy
@@ -100,7 +100,7 @@ def test_weights_that_are_not_finite_fail_with_the_reason(kind, make, text, name
 
 def test_a_network_to_measure_can_be_scored(make, text):
     """Its weights want no gradients; the scores take their own."""
-    network = Builder(vocabulary=23, positions=12)(architecture_of(make("gpt2").config))
+    network = Builder(Sizes(vocabulary=23, positions=12))(architecture_of(make("gpt2").config))
     assert not any(p.requires_grad for p in network.parameters())
     assert score("snip", network, text) > 0
 

@@ -14,10 +14,12 @@ from secateur.errors import ConfigurationError, DataError, EvaluationFailure, Un
 from secateur.runs.bench.scoring import COUNTS, CUTS, LOW_COST, ScoreFile, partial_name, proxy_names
 from secateur.spaces.decoder import architecture
 from secateur.spaces.decoder_counts import decoder_parameters, macs, parameters
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.tables import spearman
 from secateur.verbs.proxies import proxies
 
 VOCABULARY = 40
+SIZES = Sizes(vocabulary=VOCABULARY)
 
 
 def networks():
@@ -72,8 +74,8 @@ def test_every_proxy_on_tiny_networks(table, tmp_path):
     for network in networks():
         closed = {
             "decoder_parameters": decoder_parameters(network),
-            "parameters": parameters(network, VOCABULARY),
-            "macs": macs(network, 4, 8, VOCABULARY),
+            "parameters": parameters(network, SIZES),
+            "macs": macs(network, SIZES, 4, 8),
         }
         for name, value in closed.items():
             assert float(scores[network.key, name]["score"]) == value
@@ -81,7 +83,7 @@ def test_every_proxy_on_tiny_networks(table, tmp_path):
         from secateur.decoders import build
         from secateur.estimators.proxies import score
 
-        built = build(network, vocabulary=VOCABULARY)
+        built = build(network, SIZES)
         assert score("decoder_parameters", built) == closed["decoder_parameters"]
         assert score("parameters", built) == closed["parameters"]
     for judged in found.judged:
@@ -113,7 +115,7 @@ def test_partial_training_reads_the_curves(table, tmp_path):
     row = scores[first.key, "partial_75%"]
     assert float(row["score"]) == pytest.approx(-(3.5 + 0.6 + math.log(60)) / 2)
     assert float(row["seconds"]) == pytest.approx(6.0)
-    forward = 2 * macs(first, 1, 8, VOCABULARY) / 8
+    forward = 2 * macs(first, SIZES, 1, 8) / 8
     assert float(row["flops"]) == pytest.approx(3 * forward * 4 * 8 * 100 * 0.75)
     assert "no score for 6 of 6 networks" in str(found)
     assert scores[first.key, "partial_5%"]["score"] == ""
@@ -273,6 +275,8 @@ def test_cutoffs_of_the_table(tmp_path):
     network = architecture("gpt2", 16, [2], [32], embedding=16, factor=2)
     table = write(tmp_path / "t.jsonl", [record(network, 9.0, cutoffs=[10])])
     proxies(table, to=tmp_path, proxy=["parameters"])
-    assert float(rows_of(tmp_path / "scores.csv")[0]["score"]) == parameters(network, VOCABULARY, cutoffs=[10])
+    assert float(rows_of(tmp_path / "scores.csv")[0]["score"]) == parameters(
+        network, Sizes(vocabulary=VOCABULARY, cutoffs=(10,))
+    )
     with pytest.raises(DataError, match="`cutoffs` must be a list of whole numbers"):
         proxies(write(tmp_path / "b.jsonl", [record(network, 9.0, cutoffs="x")]), to=tmp_path, proxy=["parameters"])

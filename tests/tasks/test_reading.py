@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -184,13 +183,6 @@ def test_all_bad_settings_at_once(tokenizer):
         "test_share",
         "max_train",
     ]
-
-
-def test_importing_tasks_loads_nothing_heavy():
-    heavy = ["torch", "pandas", "sklearn", "scipy", "transformers", "datasets"]
-    code = f"import sys, secateur.tasks; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import numpy as np
 
 from secateur.errors import ConfigurationError, DataError
 from secateur.rng import generator
-from secateur.tasks.check import check_data
 from secateur.tasks.columns import Columns, check_kind, choice_names, find_columns, read_texts, text_columns
 from secateur.tasks.examples import SPLITS, Examples, TaskData, prepare_tokenizer, tokenise
 from secateur.tasks.files import read_text
@@ -23,8 +22,6 @@ from secateur.tasks.task import KINDS, Task
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["check_data", "load_task"]
 
 
 def load_task(

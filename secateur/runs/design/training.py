@@ -1,0 +1,245 @@
+"""An architecture of a design run, trained from scratch on a text, as a folder that loads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.architecture import Architecture, digest
+from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
+from secateur.runs.progress import Progress
+from secateur.settings import Settings, option, shared
+from secateur.spaces.decoder_sizes import Sizes
+from secateur.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from secateur.tasks.text import Text, TextTokens
+    from secateur.training.text_trainer import CurvePoint, TextResult
+
+#: Where an unfinished training keeps what it needs to go on; gone when the folder is finished.
+UNFINISHED = "training"
+CURVE = "curve.json"
+#: What the card says of the settings.
+_SHOWN = (
+    "batch_size",
+    "length",
+    "learning_rate",
+    "learning_rate_warmup",
+    "schedule",
+    "weight_decay",
+    "dropout",
+    "vocabulary",
+    "seed",
+)
+#: Names that unfinished trainings of earlier versions have in their settings → today's.
+_RENAMED = {"warmup": "learning_rate_warmup", "memory": "recurrence"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings(Settings):
+    """The settings of `secateur train`."""
+
+    text: Path = option(about="A text file (also .gz), or a folder with train, valid and test text files.")
+    to: Path = option(about="The folder to write; an unfinished training there goes on.")
+    tokenizer: str | None = option(None, "Folder or hub name of a tokenizer; by default one is trained on the text.")
+    steps: int | None = shared(TrainingSettings, "steps")
+    epochs: float = shared(TrainingSettings, "epochs", 1.0, about="How often the text is read.")
+    batch_size: int = shared(TrainingSettings, "batch_size", 16, about="Segments per step.")
+    length: int = option(192, "Tokens per segment; a shorter one where the network has fewer positions.", least=2)
+    learning_rate: float = shared(
+        TrainingSettings, "learning_rate", 1e-3, about="Its highest value: it rises, then falls along a cosine."
+    )
+    learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.03)
+    weight_decay: float = shared(TrainingSettings, "weight_decay", 0.1)
+    dropout: float = option(0.0, "Dropout while training.", least=0, below=1)
+    evaluations: int = option(20, "Points of the learning curve.", least=1)
+    checkpoints: int = shared(TrainingSettings, "checkpoints", 10)
+    mixed_precision: str | None = shared(TrainingSettings, "mixed_precision")
+    onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
+    int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
+    device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
+    seed: int = shared(TrainingSettings, "seed", about="Seed of weights, order and dropout.")
+
+    def training(self) -> TrainingSettings:
+        """How the trainer is to go about it."""
+        found: TrainingSettings = self.part(TrainingSettings, schedule="cosine", group_by_length=False)
+        return found
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training. Perplexities are per token; `differences` are the largest of the logits, by form."""
+
+    folder: Path
+    architecture: Architecture
+    parameters: int
+    steps: int
+    seconds: float
+    perplexity: float
+    test_perplexity: float | None
+    curve: tuple[CurvePoint, ...]
+    differences: dict[str, float]
+
+    def __str__(self) -> str:
+        test = "" if self.test_perplexity is None else f", test {self.test_perplexity:.2f}"
+        lines = [
+            f"{self.folder}: {self.parameters:,} parameters, {self.steps:,} steps in {self.seconds:.0f} s",
+            f"  perplexity  validation {self.perplexity:.2f}{test}",
+        ]
+        lines += [f"  largest difference, {name}: {value:.1e}" for name, value in self.differences.items()]
+        return "\n".join(lines)
+
+
+def train_architecture(architecture: Architecture, sizes: Sizes, settings: TrainSettings, *, progress: bool = False) -> Trained:
+    """Train one architecture of the space `decoder` on a text; `settings.to` gets checkpoint, tokenizer, curve and card."""
+    settings.check()
+    if settings.onnx or settings.int8:
+        from secateur.export.forms import need_onnx
+
+        need_onnx()
+    from secateur.decoders import build
+    from secateur.devices import resolve_device
+    from secateur.export.trained import save_trained
+    from secateur.tasks.text import encode, load_text
+    from secateur.training.text_trainer import evaluate_text
+
+    where = resolve_device(settings.device)
+    if settings.mixed_precision is not None and where.type == "cpu":
+        raise ConfigurationError(
+            f"`mixed_precision` {settings.mixed_precision} is for a GPU, and `device` is cpu. Leave it out."
+        )
+    text, folder, bars = load_text(settings.text), Path(settings.to), Progress(progress)
+    if architecture["backbone"] == "gpt2":
+        settings = replace(settings, length=min(settings.length, sizes.positions))
+    started = _started(architecture, sizes, settings, text)
+    # Whatever can be refused comes before anything is written: another try may name the same folder with other settings.
+    _check_folder(folder, started)
+    words, new = _tokenizer(settings.tokenizer, text, sizes.vocabulary, folder)
+    if settings.tokenizer is None and len(words) < sizes.vocabulary:
+        bars.say(f"The text gives {len(words):,} tokens, fewer than the network's vocabulary of {sizes.vocabulary:,}.")
+    tokens = encode(text, words, length=settings.length)
+    ends = {"bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
+    model = build(architecture, sizes, dropout=settings.dropout, seed=settings.seed, **ends)
+    _begin(folder, started, words if new else None)
+    result = _train(model, tokens, settings, str(where), bars)
+    test = None
+    if tokens.test is not None:
+        test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
+    model.to("cpu")
+    differences = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8)
+    parameters = sum(p.numel() for p in model.parameters())
+    found = (result.steps, result.seconds, result.perplexity, test, result.curve)
+    trained = Trained(folder, architecture, parameters, *found, differences)
+    _describe(trained, Path(settings.text).name, started)
+    shutil.rmtree(folder / UNFINISHED)  # last: as long as it is there, the folder is unfinished and can be written again
+    return trained
+
+
+def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str, bars: Progress) -> TextResult:
+    """Train the model in place, or go on with it; errors say what to do then."""
+    from secateur.checkpoints.quiet import quiet
+    from secateur.training.text_trainer import train_text
+
+    again = f"Go on with the same command: the training in `{settings.to}` continues where it was."
+    steps = Path(settings.to) / UNFINISHED / "steps"
+    options: dict[str, Any] = {"length": settings.length, "evaluations": settings.evaluations, "device": device}
+    try:
+        with bars.bar("training") as advance, quiet():
+            return train_text(model, tokens.train, tokens.validation, settings.training(), steps, **options, progress=advance)
+    except Stopped as stop:
+        raise Stopped(f"{stop} {again}") from None
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped. {again}") from None
+    except EvaluationFailure as failure:
+        raise StudyError(f"{failure} Start again in a new folder.") from failure
+
+
+def _started(architecture: Architecture, sizes: Sizes, settings: TrainSettings, text: Text) -> dict[str, Any]:
+    """All that makes this training what it is, as it is read again from JSON."""
+    said = {
+        "architecture": architecture.to_json(),
+        "text": digest(text.train, text.validation, text.test or ""),
+        "tokenizer": None if settings.tokenizer is None else str(settings.tokenizer),
+        **sizes.as_dict(),
+        **{name: getattr(settings, name) for name in ("length", "dropout", "evaluations")},
+        **settings.training().as_dict(),
+    }
+    found: dict[str, Any] = json.loads(json.dumps(said))
+    return found
+
+
+def _check_folder(folder: Path, started: dict[str, Any]) -> None:
+    """Make sure that the folder is free, or holds an unfinished training with the same settings. Writes nothing."""
+    file = folder / UNFINISHED / "settings.json"
+    if file.is_file():
+        said = json.loads(file.read_text(encoding="utf-8"))
+        before = {_RENAMED.get(name, name): value for name, value in said.items()}
+        other = sorted(name for name in started.keys() | before.keys() if started.get(name) != before.get(name))
+        if other:
+            raise StudyError(
+                f"`{folder}` holds an unfinished training with other settings ({', '.join(other)}). "
+                "Give the same ones to go on with it, or name another folder."
+            )
+    elif folder.exists() and (not folder.is_dir() or not _free(folder)):
+        from secateur.checkpoints.folders import is_trained
+
+        forms = f" For the ONNX forms of what it holds: secateur export {folder} --onnx --int8." if is_trained(folder) else ""
+        raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.{forms}")
+
+
+def _free(folder: Path) -> bool:
+    """Whether the folder holds nothing, or only what was written before the settings when the process was killed."""
+    inside = {path.name for path in folder.iterdir()}
+    begun = folder / UNFINISHED
+    return not inside or (inside == {UNFINISHED} and {path.name for path in begun.iterdir()} <= {"tokenizer", "settings.new"})
+
+
+def _begin(folder: Path, started: dict[str, Any], tokenizer: Any | None) -> None:
+    """Make the folder, and keep in it the tokenizer that was trained and, last, the settings: they make it a training."""
+    begun = folder / UNFINISHED
+    try:
+        begun.mkdir(parents=True, exist_ok=True)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(begun / "tokenizer")
+        (begun / "settings.new").write_text(json.dumps(started, indent=1), encoding="utf-8")
+        (begun / "settings.new").replace(begun / "settings.json")
+    except OSError as error:
+        raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
+
+
+def _tokenizer(given: str | None, text: Text, vocabulary: int, folder: Path) -> tuple[Any, bool]:
+    """The tokenizer given, or the one that an unfinished training kept, or a new one trained on the text; is it new?"""
+    from secateur.checkpoints.tokenizers import load_tokenizer
+    from secateur.tasks.tokenizers import check_fits, train_tokenizer
+
+    kept = folder / UNFINISHED / "tokenizer"
+    if given is None and not (kept.is_dir() and (folder / UNFINISHED / "settings.json").is_file()):
+        return train_tokenizer(text.train, vocabulary), True
+    words = load_tokenizer(kept if given is None else given)
+    check_fits(words, vocabulary)
+    return words, False
+
+
+def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:
+    """Write the learning curve and the card."""
+    from secateur.export.card import trained_card
+    from secateur.spaces.decoder_counts import decoder_parameters
+
+    facts = {
+        "validation": trained.perplexity,
+        "test": trained.test_perplexity,
+        "parameters": trained.parameters,
+        "decoder_parameters": decoder_parameters(trained.architecture),
+        "steps": trained.steps,
+        "seconds": trained.seconds,
+        "differences": trained.differences,
+        "architecture": dict(trained.architecture.choices),
+    }
+    rows = [point.as_dict() for point in trained.curve]
+    curve = {**facts, "architecture": trained.architecture.as_dict(), "settings": started, "curve": rows}
+    (trained.folder / CURVE).write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
+    card = {**facts, "name": trained.folder.name, "text": text, "settings": {name: started[name] for name in _SHOWN}}
+    (trained.folder / "README.md").write_text(trained_card(card), encoding="utf-8")

@@ -1,0 +1,40 @@
+"""What a decoder language model has beside its architecture: its vocabulary, and how much of a text it sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from secateur.errors import ConfigurationError
+from secateur.settings import Settings, option
+
+#: Where the clusters of an adaptive embedding end unless one says otherwise: those of Baevski & Auli (2019) for words.
+CUTOFFS = (20_000, 40_000, 200_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes(Settings):
+    """The sizes that all networks of a run share. Raises ConfigurationError for those that no network can have.
+
+    `cutoffs` are without effect where there is one cluster: a plain table, or factor 1. None stands for the default ones that
+    lie within the vocabulary; they are there afterwards.
+    """
+
+    vocabulary: int = option(about="Tokens of the vocabulary.", least=1)
+    cutoffs: tuple[int, ...] | None = option(None, "Where the vocabulary's clusters end, the last one not named.")
+    positions: int = option(1024, "The longest text, in tokens (GPT-2).", least=1)
+    recurrence: int = option(0, "Tokens remembered of earlier segments (Transformer-XL).", least=0)
+
+    def __post_init__(self) -> None:
+        self.check()
+        given = self.cutoffs
+        ends = tuple(c for c in CUTOFFS if c < self.vocabulary) if given is None else tuple(given)
+        if any(a >= b for a, b in zip((0, *ends), (*ends, self.vocabulary), strict=True)):
+            raise ConfigurationError(
+                f"`cutoffs` must ascend between 1 and the vocabulary's {self.vocabulary} − 1, got {list(ends)}."
+            )
+        object.__setattr__(self, "cutoffs", ends)
+
+    def clusters(self, embedding: int, factor: int) -> list[tuple[int, int]]:
+        """The (size, width) of each cluster of an adaptive embedding; one cluster where the factor is 1."""
+        edges = (0, *(self.cutoffs or () if factor > 1 else ()), self.vocabulary)
+        return [(edges[j + 1] - edges[j], max(1, embedding // factor**j)) for j in range(len(edges) - 1)]
