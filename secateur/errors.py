@@ -73,3 +73,8 @@ def disk_is_full(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
     said = str(error).lower()
     return getattr(error, "errno", None) == errno.ENOSPC or "no space left" in said or "disk is full" in said
+
+
+def first_line(error: BaseException) -> str:
+    """The first line that an error says; its name where it says nothing."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -330,7 +330,9 @@ def latency(arguments: argparse.Namespace) -> None:
     They are measured in turns; those of an earlier call are not measured again.
     """
     from secateur.decoders import Builder
-    from secateur.devices import dummy_inputs, peak_memory
+    from secateur.devices.inputs import dummy_inputs
+    from secateur.devices.memory import peak_memory
+    from secateur.devices.setup import Setup
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
 
@@ -342,9 +344,8 @@ def latency(arguments: argparse.Namespace) -> None:
     wanted += [job.architecture for list_ in arguments.list for job in listed_jobs(list_)]
     recurrence = protocol.memory if protocol.backbone == "transformer_xl" else 0
     builder = Builder(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length, memory=recurrence)
-    estimator = LatencyEstimator(
-        builder, length=protocol.length, kind="language_modelling", max_seconds=arguments.seconds / arguments.turns
-    )
+    setup = Setup(length=protocol.length, kind="language_modelling", seconds=arguments.seconds / arguments.turns)
+    estimator = LatencyEstimator(builder, setup)
 
     def save(found: dict[str, Any]) -> None:
         part = file.with_suffix(".part")

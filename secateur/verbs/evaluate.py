@@ -131,7 +131,7 @@ def evaluate(
         raise MissingExtraError("lm-eval", "lm-eval")
     if to is not None:
         _try(to)
-    from secateur.devices import resolve_device
+    from secateur.devices.device import resolve_device
 
     where = resolve_device(device)
     network, tokenizer = _load(model)

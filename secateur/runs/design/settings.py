@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from secateur.catalogue import SEARCHERS
+from secateur.devices.setup import RUNTIMES
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import DESIGN, PROXIES, Bound, Objective
 from secateur.runs.design.presets import preset
@@ -16,7 +17,6 @@ from secateur.spaces.decoder_counts import checked_cutoffs
 from secateur.spaces.domains import options
 
 MEASURE = ("front", "all")
-RUNTIMES = ("torch", "torch-int8", "onnx", "onnx-int8")
 _RANGES = ("layers", "width", "inner", "heads", "embedding", "factor")
 
 

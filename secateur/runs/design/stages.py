@@ -12,12 +12,16 @@ from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
 from secateur.decoders import Builder
-from secateur.devices import check_runtime, check_steady, describe_device, resolve_device
+from secateur.devices.device import describe_device, resolve_device
+from secateur.devices.runtime import check_setup
+from secateur.devices.setup import Setup
+from secateur.devices.steadiness import LIMIT, check_steady
 from secateur.errors import BoundError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.decoder_cost import DecoderCost
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.latency_sample import Fitting
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.turns import Found, measure_in_turns
@@ -46,6 +50,14 @@ class DesignStages(Staged):
         self.run = run
         self.device = resolve_device(self.c.device)
         self.sizes: dict[str, Any] = {"batch": self.c.batch, "length": self.c.length}
+        self.setup = Setup(
+            **self.sizes,
+            device=str(self.device),
+            threads=self.c.threads,
+            runtime=self.c.runtime,
+            seconds=self.c.seconds,
+            kind="language_modelling",
+        )
         self.network: dict[str, Any] = self.c.network()
         # What is measured is the first segment of a text: nothing is remembered yet.
         self.cost = DecoderCost(**{**self.network, "memory": 0}, **self.sizes)
@@ -58,7 +70,7 @@ class DesignStages(Staged):
         """Every stage that is not done yet."""
         self._check_bounds()
         self._check_space()
-        check_runtime(self.c.runtime, self.device)
+        check_setup(self.setup)
         self.searcher = self._searcher()
         wanted = ["fit"] * self._modelled + ["search"]
         wanted += ["measure"] * (self._to_be_measured or bool(self.c.baselines)) + ["report"]
@@ -89,17 +101,8 @@ class DesignStages(Staged):
     def fit(self) -> None:
         """Measure some networks of the space, and fit what a layer costs."""
         with self.progress.bar("fitting the latency model") as advance:
-            model = LatencyModel.fit(
-                self.build,
-                self.run.space,
-                device=str(self.device),
-                threads=self.c.threads,
-                runtime=self.c.runtime,
-                max_seconds=self.c.fit_seconds,
-                seed=self.c.seed,
-                progress=advance,
-                **self.sizes,
-            )
+            fitting = Fitting(seconds=self.c.fit_seconds, seed=self.c.seed)
+            model = LatencyModel.fit(self.build, self.run.space, self.setup, fitting, advance)
         self.store.set_meta("latency_model", model.to_dict())
         self.progress.say(str(model.report))
 
@@ -224,7 +227,7 @@ class DesignStages(Staged):
             stored = self.run.latency_model
             assert stored is not None  # the stage before this one
             model = LatencyModel.from_dict(stored)
-            model.check(device=str(self.device), threads=self.c.threads, runtime=self.c.runtime, **self.sizes)
+            model.check(self.setup)
             found.append(PredictedLatency(model, identity=self._identity))
         if "memory" in self.wanted:
             found.append(self._predicted_memory)
@@ -232,7 +235,7 @@ class DesignStages(Staged):
 
     @cached_property
     def _predicted_memory(self) -> PredictedMemory:
-        return PredictedMemory(self.build.meta, **self.sizes, identity=self._identity)
+        return PredictedMemory(self.build.meta, self.setup, identity=self._identity)
 
     def _measuring(self, wanted: Iterable[str] | None = None) -> list[Estimator]:
         """What measures latency and memory for real, of those wanted."""
@@ -240,31 +243,20 @@ class DesignStages(Staged):
         found: list[Estimator] = []
         if "memory" in names:
             build: Callable[[Architecture], Any] = self.build if self.device.type == "cuda" else self.build.meta
-            found.append(MemoryEstimator(build, device=str(self.device), **self._kind, identity=self._identity))
+            found.append(MemoryEstimator(build, self.setup, identity=self._identity))
         if "latency" in names:
             found.append(self._latency())
         return found
 
     def _latency(self, parts: int = 1) -> LatencyEstimator:
         """Measures latency for at most `seconds`, or such a part of them."""
-        return LatencyEstimator(
-            self.build,
-            device=str(self.device),
-            threads=self.c.threads,
-            runtime=self.c.runtime,
-            max_seconds=self.c.seconds / parts,
-            identity=self._identity,
-            **self._kind,
-        )
+        setup = replace(self.setup, seconds=self.c.seconds / parts)
+        return LatencyEstimator(self.build, setup, identity=self._identity)
 
     @property
     def _turns(self) -> int:
         """How often each network is measured; once where an export comes first, which takes longer than the measurement."""
-        return 1 if self.c.runtime.startswith("onnx") else max(TURNS, round(self.c.seconds))
-
-    @property
-    def _kind(self) -> dict[str, Any]:
-        return {**self.sizes, "kind": "language_modelling"}
+        return 1 if self.setup.exported else max(TURNS, round(self.c.seconds))
 
     def _feasible(self, architecture: Architecture) -> bool:
         """Whether the counted costs keep their bounds: asked before anything is built."""
@@ -323,9 +315,9 @@ class DesignStages(Staged):
                 )
 
     def _check_steady(self) -> None:
-        steady = check_steady(device=self.device, threads=self.c.threads, allow=bool(self.c.unsteady))
+        steady = check_steady(self.setup, allow=bool(self.c.unsteady))
         self.log.write("steadiness", spread=steady.spread)
-        if steady.spread > 0.1:
+        if steady.spread > LIMIT:
             self._note(f"This device was not steady: {steady}.")
 
     def _nothing_found(self) -> str:

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
-from secateur.devices import describe_device, resolve_device
+from secateur.devices.device import describe_device, resolve_device
 from secateur.errors import BoundError, EvaluationFailure, MissingExtraError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost

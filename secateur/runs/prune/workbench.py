@@ -11,7 +11,8 @@ from secateur.catalogue import find
 from secateur.checkpoints import load
 from secateur.checkpoints.pretrained import load_model, load_tokenizer
 from secateur.checkpoints.quiet import quiet
-from secateur.devices import resolve_device
+from secateur.devices.device import resolve_device
+from secateur.devices.setup import Setup
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.building import BuildOnce
@@ -29,6 +30,9 @@ from secateur.tasks import TaskData, load_task
 
 WARMED = "warmed-up"  # the super-network after the warm-up, kept until the run is done
 SCRATCH = "training"  # the trainer's own checkpoints, kept until the run is done
+
+#: Seconds that the latency of a network is measured for, at most.
+SECONDS = 2.0
 
 
 class Workbench(Staged):
@@ -131,12 +135,14 @@ class Workbench(Staged):
         build = BuildOnce(self._build)
         identity = digest(str(self.supernet.model.config.to_dict()))
         c, kind = self.c, self.data.task.kind
-        size = {"device": self.device, "batch": c.latency_batch, "length": self.length, "kind": kind, "identity": identity}
+        setup = Setup(
+            device=self.device, threads=c.threads, batch=c.latency_batch, length=self.length, kind=kind, seconds=SECONDS
+        )
         found: list[Estimator] = []
         if "latency" in names:
-            found.append(LatencyEstimator(build, threads=c.threads, **size))
+            found.append(LatencyEstimator(build, setup, identity=identity))
         if "memory" in names:
-            found.append(MemoryEstimator(build, **size))
+            found.append(MemoryEstimator(build, setup, identity=identity))
         return found
 
     def _whole(self, names: list[str]) -> dict[str, float]:
