@@ -19,7 +19,8 @@ from measuring import Report, arguments
 
 from secateur.architecture import Architecture
 from secateur.decoders import build
-from secateur.devices import dummy_inputs, peak_memory
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.memory import peak_memory
 from secateur.rng import generator
 from secateur.runs.design.run import MEASURED, DesignRun
 from secateur.runs.opening import open_run

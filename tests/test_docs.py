@@ -158,20 +158,20 @@ def hurry() -> Iterator[None]:
     """A latency is measured for a tenth of a second, steady or not, and what is designed is a toy."""
     import secateur.devices.latency as clocks
     import secateur.runs.design.stages as stages
-    from secateur.devices import check_steady
-    from secateur.estimators.latency import LatencyEstimator
+    import secateur.runs.prune.workbench as workbench
+    from secateur.devices.steadiness import check_steady
     from secateur.runs.design.presets import PRESETS as DESIGN_PRESETS
     from secateur.verbs.design import design
 
     with ExitStack() as stack:
         for function, values in (
-            (LatencyEstimator.__init__, {"max_seconds": 0.1}),
             (check_steady, {"seconds": 0.02}),
             (design, TOY_SIZES | TOY_SECONDS),
         ):
             stack.enter_context(mock.patch.dict(function.__kwdefaults__, values))
         for name in ("default", "javaheripi2022"):
             stack.enter_context(mock.patch.dict(DESIGN_PRESETS[name], TOY_SPACE))
+        stack.enter_context(mock.patch.object(workbench, "SECONDS", 0.1))
         stack.enter_context(mock.patch.object(stages, "BASELINE_LAYERS", range(1, 2)))
         stack.enter_context(mock.patch.object(clocks, "gc"))  # a collection before each takes longer than a toy's measurement
         yield

@@ -328,7 +328,9 @@ def latency(arguments: argparse.Namespace) -> None:
     They are measured in turns; those of an earlier call are not measured again.
     """
     from secateur.decoders import Builder
-    from secateur.devices import dummy_inputs, peak_memory
+    from secateur.devices.inputs import dummy_inputs
+    from secateur.devices.memory import peak_memory
+    from secateur.devices.setup import Setup
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
 
@@ -339,9 +341,8 @@ def latency(arguments: argparse.Namespace) -> None:
     wanted = [Architecture.from_json(row["architecture"]) for row in rows_of(arguments.out)]
     wanted += [job.architecture for list_ in arguments.list for job in listed_jobs(list_)]
     builder = Builder(protocol.sizes)
-    estimator = LatencyEstimator(
-        builder, length=protocol.length, kind="language_modelling", max_seconds=arguments.seconds / arguments.turns
-    )
+    setup = Setup(length=protocol.length, kind="language_modelling", seconds=arguments.seconds / arguments.turns)
+    estimator = LatencyEstimator(builder, setup)
 
     def save(found: dict[str, Any]) -> None:
         part = file.with_suffix(".part")

@@ -97,15 +97,17 @@ def measure(
     """Latency (s, one thread, in turns) and peak memory (bytes, on the meta device) of one forward pass at full size."""
     import torch
 
-    from secateur.decoders import Builder, Sizes
-    from secateur.devices import describe_device, peak_memory
+    from secateur.decoders import Builder
+    from secateur.devices.device import describe_device
+    from secateur.devices.memory import peak_memory
+    from secateur.devices.setup import Setup
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
 
     builder = Builder(Sizes(vocabulary=vocabulary, positions=POSITIONS))
     chosen = [shape for budget in budgets for shape in shapes(budget, LARGE_TOLERANCE, most=most)]
     found = measure_in_turns(
-        LatencyEstimator(builder, length=LENGTH, kind="language_modelling", max_seconds=seconds / TURNS),
+        LatencyEstimator(builder, Setup(length=LENGTH, kind="language_modelling", seconds=seconds / TURNS)),
         [shape.architecture for shape in chosen],
         turns=TURNS,
     )

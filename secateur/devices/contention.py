@@ -1,4 +1,4 @@
-"""Is the machine busy with something else? A measurement on a loaded machine is not refused, but it says so."""
+"""Is the machine busy with something else? A measurement on a busy machine is not refused, but it says so."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import psutil
 
 from secateur.devices.device import available_cores
 
-#: Share of the cores' time taken by others above which the machine counts as loaded.
+#: Share of the cores' time taken by others above which the machine counts as busy.
 BUSY_LIMIT = 0.25
-#: Share of the wall-clock time a computing thread spent waiting above which the machine counts as loaded.
+#: Share of the wall-clock time a computing thread spent waiting above which the machine counts as busy.
 WAITING_LIMIT = 0.15
 #: The kernel counts in ticks of 10 ms: over a shorter window the shares are noise.
 SHORTEST_WINDOW = 0.1
 
 
 @dataclass(frozen=True)
-class Load:
+class Contention:
     """How busy the machine was over a window.
 
     `others`: share (0…1) of the usable cores' time that went to other processes or was stolen by the hypervisor.
@@ -29,23 +29,18 @@ class Load:
     waiting: float = 0.0
 
     @property
-    def loaded(self) -> bool:
-        return self.others > BUSY_LIMIT or self.waiting > WAITING_LIMIT
-
-    @property
     def sentence(self) -> str:
         """What a user should know, or an empty string on a quiet machine."""
-        if not self.loaded:
-            return ""
         found = []
         if self.others > BUSY_LIMIT:
             found.append(f"other processes took {self.others:.0%} of its cores' time")
         if self.waiting > WAITING_LIMIT:
             found.append(f"the run waited for {self.waiting:.0%} of the wall-clock time")
-        return f"The machine was loaded while it was measured: {' and '.join(found)}. Measure again when it is quiet."
+        said = " and ".join(found)
+        return f"The machine was loaded while it was measured: {said}. Measure again when it is quiet." if found else ""
 
 
-class LoadWatch:
+class ContentionWatch:
     """Watches the machine from its creation on."""
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from secateur.devices.setup import DEVICE_NAME, device_fault
 from secateur.errors import ConfigurationError
 
 
@@ -24,14 +25,14 @@ def resolve_device(name: str = "auto") -> torch.device:
 
     Raises ConfigurationError for any other name, and for a GPU that is not there.
     """
+    if fault := device_fault(name):
+        raise ConfigurationError(fault)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
-    if match is None:
-        raise ConfigurationError(f"`device` must be auto, cpu, cuda or cuda:N, got `{name}`.")
     if name == "cpu":
         return torch.device("cpu")
-    index, count = int(match[1] or 0), torch.cuda.device_count() if torch.cuda.is_available() else 0
+    match = DEVICE_NAME.fullmatch(name)
+    index, count = int((match and match[1]) or 0), torch.cuda.device_count() if torch.cuda.is_available() else 0
     if index >= count:
         raise ConfigurationError(
             f"`device` {name} is not there: torch sees {count} CUDA devices. Use cpu, or install a CUDA build."

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from secateur.anatomy.inputs import longest_text
-from secateur.devices.device import resolve_device
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.latency import Latency, measure_latency
-from secateur.devices.runtime import check_runtime, int8_copy
+from secateur.devices.runtime import check_setup, int8_copy
+from secateur.devices.setup import Setup, generation_fault
 from secateur.errors import ConfigurationError, MeasurementError
 
 
@@ -77,46 +76,24 @@ class _Writer:
         self.next = output.logits[:, -1:].argmax(-1)
 
 
-def measure_generation(
-    model: nn.Module,
-    *,
-    tokens: int,
-    device: str | torch.device = "cpu",
-    threads: int = 1,
-    batch: int = 1,
-    length: int = 128,
-    max_seconds: float = 5.0,
-    tolerance: float = 0.03,
-    runtime: str = "torch",
-) -> Generation:
-    """The latencies of a prompt of `batch` × `length` tokens and of each of `tokens` tokens written after it, greedily.
+def measure_generation(model: nn.Module, tokens: int, setup: Setup) -> Generation:
+    """The latencies of a prompt of the setup's batch × length and of each of `tokens` tokens written after it, greedily.
 
     Works for causal language models with a cache (`past_key_values`) or memories (`mems`, Transformer-XL); each of the two
-    figures gets `max_seconds`. Raises ConfigurationError for sizes or runtimes that do not fit, MeasurementError for a model
-    that keeps no state.
+    figures gets the setup's seconds. Raises ConfigurationError for sizes or runtimes that do not fit, MeasurementError for a
+    model that keeps no state.
     """
-    if tokens < 2:
-        raise ConfigurationError(f"`generate` must be at least 2 tokens (the prompt's pass yields the first), got {tokens}.")
-    where = device if isinstance(device, torch.device) else resolve_device(device)
-    check_runtime(runtime, where)
-    if runtime.startswith("onnx"):
-        raise ConfigurationError(f"`generate` needs a cache, which the ONNX export leaves out: use torch, got {runtime}.")
-    model = int8_copy(model) if runtime == "torch-int8" else model.to(where).eval()
+    if fault := generation_fault(tokens, setup):
+        raise ConfigurationError(fault)
+    where = check_setup(setup)
+    model = int8_copy(model) if setup.runtime == "torch-int8" else model.to(where).eval()
     longest = longest_text(getattr(model, "config", None))
-    if length + tokens > longest:
+    if setup.length + tokens > longest:
         raise ConfigurationError(
-            f"`length` and `generate` together must be at most {longest} for this model, got {length} + {tokens}."
+            f"`length` and `generate` together must be at most {longest} for this model, got {setup.length} + {tokens}."
         )
-    writer = _Writer(model, dummy_inputs(model, batch, length, "language_modelling")["input_ids"], tokens)
-    settings: dict[str, Any] = {
-        "device": where,
-        "threads": threads,
-        "tolerance": tolerance,
-        "max_seconds": max_seconds,
-        "batch": batch,
-        "runtime": runtime,
-    }
-    prompt = measure_latency(writer.read, length=length, **settings)
+    writer = _Writer(model, dummy_inputs(model, setup.batch, setup.length, "language_modelling")["input_ids"], tokens)
+    prompt = measure_latency(writer.read, setup)
     writer.written = tokens
-    token = measure_latency(writer.write, before=writer.ready, length=1, **settings)
+    token = measure_latency(writer.write, replace(setup, length=1), before=writer.ready)
     return Generation(prompt, token, tokens)

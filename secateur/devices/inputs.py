@@ -6,19 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from secateur.anatomy.inputs import CHOICES, longest_text
-from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
-from secateur.tasks.task import KINDS
-
-
-def check_sizes(batch: int, length: int, kind: str) -> None:
-    """Raise ConfigurationError with every fault of the sizes at once."""
-    faults = [
-        f"`{name}` must be at least 1, got {value}." for name, value in (("batch", batch), ("length", length)) if value < 1
-    ]
-    if faults:
-        raise ConfigurationError(faults)
-    if kind not in KINDS:
-        raise UnknownNameError("kind of task", kind, KINDS)
+from secateur.devices.setup import Setup
+from secateur.errors import ConfigurationError, MeasurementError
 
 
 def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classification") -> dict[str, Tensor]:
@@ -30,7 +19,7 @@ def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classif
     Raises ConfigurationError for sizes below 1 or beyond the model's positions, MeasurementError for a model without
     a vocabulary.
     """
-    check_sizes(batch, length, kind)
+    Setup(batch=batch, length=length, kind=kind).check()
     config = getattr(model, "config", None)
     vocabulary = getattr(config, "vocab_size", None)
     if not isinstance(vocabulary, int) or vocabulary < 2:

@@ -10,14 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 
+import numpy as np
 import torch
 from torch import nn
 
-from secateur.devices.contention import Load, LoadWatch
+from secateur.devices.contention import Contention, ContentionWatch
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.inputs import dummy_inputs
-from secateur.devices.runtime import check_runtime, running
+from secateur.devices.runtime import check_setup, running
+from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
+from secateur.settings import Settings, option
 
 #: The fewest samples whose extremes enclose the median with 95 % confidence: 1 − 2 · 2⁻⁶ = 0.97.
 FEWEST_FOR_INTERVAL = 6
@@ -80,16 +83,8 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
 
 def relative_spread(samples: Sequence[float]) -> float:
     """The interquartile range over the median; 0 for a median of 0."""
-    ordered = sorted(samples)
-    middle = median(ordered)
-
-    def quantile(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        below = math.floor(place)
-        above = min(below + 1, len(ordered) - 1)
-        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-    return (quantile(0.75) - quantile(0.25)) / middle if middle > 0 else 0.0
+    low, middle, high = np.percentile(samples, (25, 50, 75)).tolist()
+    return (high - low) / middle if middle > 0 else 0.0
 
 
 @contextmanager
@@ -170,64 +165,59 @@ def _settled(times: Sequence[float], tolerance: float) -> bool:
     return high - middle <= tolerance * middle and middle - low <= tolerance * middle
 
 
-def measure_latency(
-    run: Callable[[], object],
-    *,
-    device: str | torch.device = "cpu",
-    threads: int = 1,
-    warmup: int = 3,
-    min_repeats: int = 10,
-    max_repeats: int = 200,
-    tolerance: float = 0.03,
-    max_seconds: float = 5.0,
-    batch: int = 1,
-    length: int = 0,
-    runtime: str = "torch",
-    before: Callable[[], object] | None = None,
-) -> Latency:
-    """Time `run` until the 95 % confidence interval of the median lies within ± `tolerance` of it.
+@dataclass(frozen=True, kw_only=True)
+class Repeats(Settings):
+    """How often a run is timed: until the 95 % confidence interval of the median lies within ± `tolerance` of it, but so
+    often at least and at most, after some runs to warm up."""
 
-    Stops at `max_repeats`, or before one more would end after `max_seconds` (warm-up included), and then says `steady=False`;
-    the first warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. `batch`, `length` and
-    `runtime` are only noted.
+    warmup: int = option(3, "Runs before the first that counts.", least=0)
+    fewest: int = option(10, "The fewest repeats that make a median.", least=1)
+    most: int = option(200, "The most repeats, steady or not.", least=1)
+    tolerance: float = option(0.03, "How far the interval may reach from the median, relative to it.", above=0)
+
+    def faults(self, prefix: str = "") -> list[str]:
+        short = self.most < self.fewest
+        said = f"`most` must be at least `fewest` ({self.fewest}), got {self.most}."
+        return super().faults(prefix) + [said] * short
+
+
+USUAL = Repeats()
+
+
+def measure_latency(
+    run: Callable[[], object], setup: Setup, repeats: Repeats = USUAL, *, before: Callable[[], object] = lambda: None
+) -> Latency:
+    """Time `run` on the setup's device and threads until its median is known well enough.
+
+    Stops at the most repeats, or before one more would end after the setup's `seconds` (warm-up included), and then says
+    `steady=False`; the first warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. Batch,
+    length and runtime are only noted.
     Raises ConfigurationError for settings out of range.
     """
-    faults = [
-        f"`{name}` must be at least {least}, got {value}."
-        for name, value, least in (("threads", threads, 1), ("warmup", warmup, 0), ("min_repeats", min_repeats, 1))
-        if value < least
-    ]
-    if max_repeats < min_repeats:
-        faults.append(f"`max_repeats` must be at least `min_repeats` ({min_repeats}), got {max_repeats}.")
-    faults += [
-        f"`{name}` must be above 0, got {value}."
-        for name, value in (("tolerance", tolerance), ("max_seconds", max_seconds))
-        if value <= 0
-    ]
-    if faults:
+    if faults := [*setup.faults(), *repeats.faults()]:
         raise ConfigurationError(faults)
-    where = device if isinstance(device, torch.device) else resolve_device(device)
-    samples, steady, prepare = _Samples(), False, before or (lambda: None)
+    where, threads = resolve_device(setup.device), setup.threads
+    samples, steady = _Samples(), False
     with fixed_threads(threads), torch.inference_mode(), no_collection():
         start = time.perf_counter()
-        for _ in range(warmup):
-            prepare()
+        for _ in range(repeats.warmup):
+            before()
             _time_once(run, where, _Samples())
-            if time.perf_counter() - start > max_seconds / 4:
+            if time.perf_counter() - start > setup.seconds / 4:
                 break
-        watch = LoadWatch()
-        while len(samples.wall) < max_repeats:
-            prepare()
+        watch = ContentionWatch()
+        while len(samples.wall) < repeats.most:
+            before()
             _time_once(run, where, samples)
-            if len(samples.wall) >= min_repeats and _settled(samples.primary(threads)[1], tolerance):
+            if len(samples.wall) >= repeats.fewest and _settled(samples.primary(threads)[1], repeats.tolerance):
                 steady = True
                 break
-            if time.perf_counter() - start + samples.wall[-1] > max_seconds:  # one more would be too many
+            if time.perf_counter() - start + samples.wall[-1] > setup.seconds:  # one more would be too many
                 break
         others = watch.others()
     clock, times = samples.primary(threads)
     waiting = max(0.0, 1 - sum(samples.thread) / sum(samples.wall)) if clock == "cpu" else 0.0
-    load = Load(others, waiting)
+    note = Contention(others, waiting).sentence
     low, high = median_interval(times)
     return Latency(
         median=median(times),
@@ -237,46 +227,24 @@ def measure_latency(
         repeats=len(times),
         threads=threads,
         device=describe_device(where),
-        batch=batch,
-        length=length,
+        batch=setup.batch,
+        length=setup.length,
         clock=clock,
         wall=median(samples.wall),
         cpu=median(samples.process),
-        loaded=load.loaded,
+        loaded=bool(note),
         steady=steady,
-        note=load.sentence,
-        runtime=runtime,
+        note=note,
+        runtime=setup.runtime,
     )
 
 
-def measure_model(
-    model: nn.Module,
-    *,
-    device: str | torch.device = "cpu",
-    threads: int = 1,
-    batch: int = 1,
-    length: int = 128,
-    kind: str = "classification",
-    max_seconds: float = 5.0,
-    tolerance: float = 0.03,
-    runtime: str = "torch",
-) -> Latency:
-    """The latency of one forward pass of a transformers model on `batch` × `length` tokens, by one of `RUNTIMES`.
+def measure_model(model: nn.Module, setup: Setup) -> Latency:
+    """The latency of one forward pass of a transformers model on the setup's tokens, by its runtime.
 
-    Moves the model to `device` and leaves it in eval mode. The time to convert it for the runtime is no part of any figure.
+    Moves the model to the device and leaves it in eval mode. The time to convert it for the runtime is no part of any figure.
     """
-    where = device if isinstance(device, torch.device) else resolve_device(device)
-    check_runtime(runtime, where)
-    model.to(where).eval()
-    inputs = dummy_inputs(model, batch, length, kind)
-    with running(model, inputs, runtime=runtime, threads=threads, kind=kind) as run:
-        return measure_latency(
-            run,
-            device=where,
-            threads=threads,
-            tolerance=tolerance,
-            max_seconds=max_seconds,
-            batch=batch,
-            length=length,
-            runtime=runtime,
-        )
+    model.to(check_setup(setup)).eval()
+    inputs = dummy_inputs(model, setup.batch, setup.length, setup.kind)
+    with running(model, inputs, setup) as run:
+        return measure_latency(run, setup)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves
 
 from secateur.anatomy.inputs import no_cache
+from secateur.supernet.evaluating import in_evaluation_mode
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,14 @@ class Memory:
 
     weights: int
     activations: int
-    peak: int
+    peak: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "peak", self.weights + self.activations)
 
     def __str__(self) -> str:
         mega = 1e6
         return f"{self.peak / mega:.4g} MB (weights {self.weights / mega:.4g} MB, activations {self.activations / mega:.4g} MB)"
-
-
-def _storages(tensors: Iterable[Tensor]) -> dict[int, torch.UntypedStorage]:
-    """The distinct storages under `tensors`, by identity: views and tied weights have one."""
-    return {storage._cdata: storage for storage in (tensor.untyped_storage() for tensor in tensors)}
 
 
 def weight_bytes(model: nn.Module) -> int:
@@ -72,8 +71,8 @@ class LiveStorages(TorchDispatchMode):
 
     def __init__(self, known: Iterable[Tensor] = ()) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        # Holds the known storages themselves, so that their identities are not given to new ones.
-        self._known = _storages(known)
+        # Views and tied weights have one storage. Those known are held, so that their identities are not given to new ones.
+        self._known = {storage._cdata: storage for storage in (tensor.untyped_storage() for tensor in known)}
         self._alive: dict[int, weakref.ref[torch.UntypedStorage]] = {}
         self.now = 0
         self.peak = 0
@@ -149,32 +148,33 @@ class AttentionAsOnCpu(TorchFunctionMode):
         )
 
 
+class PassStorages(LiveStorages):
+    """The storages of forward passes of `model` on `inputs`, on a CPU or the meta device, beside weights and inputs."""
+
+    def __init__(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
+        super().__init__(chain(model.parameters(), model.buffers(), inputs.values()))
+        self._run = lambda: model(**inputs, **no_cache(model))
+
+    def follow(self) -> Self:
+        """Run one pass, without gradients or a KV cache."""
+        with torch.no_grad(), self, AttentionAsOnCpu():
+            self._run()
+        return self
+
+
 def peak_memory(model: nn.Module, inputs: Mapping[str, Tensor]) -> Memory:
     """The true peak of one forward pass of `model` (eval mode, no KV cache) on `inputs`, on the device that they are on.
 
     On a GPU the activations are what torch's allocator reports (rounded up to its blocks), elsewhere live storages.
     """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        # Not inference mode: there, composite operations reach the dispatch mode whole and hide their temporaries.
-        with torch.no_grad():
-            device = next(iter(inputs.values())).device
-            activations = (
-                _cuda_activations(model, inputs, device) if device.type == "cuda" else _live_activations(model, inputs)
-            )
-    finally:
-        for module, training in modes:
-            module.training = training
-    weights = weight_bytes(model)
-    return Memory(weights, activations, weights + activations)
-
-
-def _live_activations(model: nn.Module, inputs: Mapping[str, Tensor]) -> int:
-    live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
-    with live, AttentionAsOnCpu():
-        model(**inputs, **no_cache(model))
-    return live.peak
+    device = next(iter(inputs.values())).device
+    # Not inference mode: there, composite operations reach the dispatch mode whole and hide their temporaries.
+    with in_evaluation_mode(model), torch.no_grad():
+        if device.type == "cuda":
+            activations = _cuda_activations(model, inputs, device)
+        else:
+            activations = PassStorages(model, inputs).follow().peak
+    return Memory(weight_bytes(model), activations)
 
 
 def _cuda_activations(model: nn.Module, inputs: Mapping[str, Tensor], device: torch.device) -> int:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from secateur.anatomy.inputs import no_cache
-from secateur.devices.memory import AttentionAsOnCpu, LiveStorages, weight_bytes
+from secateur.devices.memory import PassStorages, weight_bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def layer_profile(
 
     No KV cache is kept. The last layer's `kept` is left 0: no next layer begins.
     """
-    live = LiveStorages(chain(model.parameters(), model.buffers(), inputs.values()))
+    live = PassStorages(model, inputs)
     entries: list[int] = []
     peaks: list[int] = []
     before: list[int] = []
@@ -60,8 +58,7 @@ def layer_profile(
     handles = [layer.register_forward_pre_hook(begins) for layer in layers]
     handles += [layer.register_forward_hook(ends) for layer in layers]
     try:
-        with torch.no_grad(), live, AttentionAsOnCpu():
-            model(**inputs, **no_cache(model))
+        live.follow()
     finally:
         for handle in handles:
             handle.remove()

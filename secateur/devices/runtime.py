@@ -17,61 +17,54 @@ from torch import Tensor, nn
 from secateur.anatomy.inputs import no_cache
 from secateur.decoders.adaptive import Vectors
 from secateur.devices.device import resolve_device
-from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
+from secateur.devices.setup import Setup
+from secateur.errors import ConfigurationError, MeasurementError
 from secateur.export.onnx import export_onnx, need
 from secateur.export.quantise import quantise_int8
 
-#: Name → what it is, in words.
-RUNTIMES = {
-    "torch": "torch, in the network's own precision",
-    "torch-int8": "torch, linear layers with int8 weights",
-    "onnx": "ONNX Runtime, float32",
-    "onnx-int8": "ONNX Runtime, int8 weights",
-}
 
+def check_setup(setup: Setup) -> torch.device:
+    """The device that `setup` is for, where it can be measured here.
 
-def check_runtime(runtime: str, device: str | torch.device = "cpu") -> None:
-    """Raise UnknownNameError for a runtime that is none, ConfigurationError for one that this device does not have, and
-    MissingExtraError where its libraries are not installed."""
-    if runtime not in RUNTIMES:
-        raise UnknownNameError("runtime", runtime, RUNTIMES)
-    where = device if isinstance(device, torch.device) else resolve_device(device)
-    if runtime != "torch" and where.type != "cpu":
-        raise ConfigurationError(f"`runtime` {runtime} is measured on the CPU only, got device {where}. Use runtime torch.")
-    if runtime.startswith("onnx"):
+    Raises ConfigurationError for settings out of range and for a device that is not there or does not have the runtime,
+    MissingExtraError where the runtime's libraries are not installed.
+    """
+    where = resolve_device(setup.check().device)
+    if setup.runtime != "torch" and where.type != "cpu":
+        raise ConfigurationError(
+            f"`runtime` {setup.runtime} is measured on the CPU only, got device {where}. Use runtime torch."
+        )
+    if setup.exported:
         need("onnx", "onnxscript", "onnxruntime")
+    return where
 
 
 def runtime_version(runtime: str) -> str:
     """The runtime with its library's version, as it enters fingerprints: `torch 2.9.1`, `onnx-int8, onnxruntime 1.22.0`."""
-    if runtime == "torch":
-        return f"torch {torch.__version__}"
-    if runtime == "torch-int8":
-        return f"torch-int8, torch {torch.__version__}"
-    return f"{runtime}, onnxruntime {metadata.version('onnxruntime')}"
+    if runtime.startswith("onnx"):
+        return f"{runtime}, onnxruntime {metadata.version('onnxruntime')}"
+    return f"{'' if runtime == 'torch' else runtime + ', '}torch {torch.__version__}"
 
 
 @contextmanager
-def running(
-    model: nn.Module, inputs: Mapping[str, Tensor], *, runtime: str = "torch", threads: int = 1, kind: str = "classification"
-) -> Iterator[Callable[[], object]]:
-    """Yield a function that runs `model` once on `inputs` by the `runtime`. Files of an export are gone afterwards.
+def running(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup) -> Iterator[Callable[[], object]]:
+    """Yield a function that runs `model` once on `inputs` by the setup's runtime. Files of an export are gone afterwards.
 
     No runtime keeps a cache of keys and values. ONNX Runtime's thread count is fixed when its session is made, so it is
     needed here; torch's is the caller's to set.
     """
     options = no_cache(model)
-    if runtime == "torch":
+    if setup.runtime == "torch":
         yield lambda: model(**inputs, **options)
-    elif runtime == "torch-int8":
+    elif setup.runtime == "torch-int8":
         small = int8_copy(model)
         yield lambda: small(**inputs, **options)
     else:
         with tempfile.TemporaryDirectory(prefix="secateur-onnx-") as folder:
-            path = export_onnx(model, Path(folder) / "model.onnx", kind=kind)
-            if runtime == "onnx-int8":
+            path = export_onnx(model, Path(folder) / "model.onnx", kind=setup.kind)
+            if setup.runtime == "onnx-int8":
                 path = quantise_int8(path, Path(folder) / "model.int8.onnx").path
-            yield _session_run(path, inputs, threads)
+            yield _session_run(path, inputs, setup.threads)
 
 
 def _session_run(path: Path, inputs: Mapping[str, Tensor], threads: int) -> Callable[[], object]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from secateur.devices.device import resolve_device
-from secateur.devices.latency import measure_latency
-from secateur.errors import ConfigurationError, MeasurementError
+from secateur.devices.latency import Repeats, measure_latency
+from secateur.devices.setup import Setup
+from secateur.errors import MeasurementError
+
+#: How often the work is timed.
+ROUNDS = 5
+#: How far the slowest round may be from the quickest, relative to it.
+LIMIT = 0.10
 
 
 @dataclass(frozen=True)
@@ -28,26 +34,15 @@ class Steadiness:
 
 
 def check_steady(
-    *,
-    device: str | torch.device = "cpu",
-    threads: int = 1,
-    limit: float = 0.10,
-    rounds: int = 5,
-    seconds: float = 0.4,
-    allow: bool = False,
-    work: Callable[[], object] | None = None,
+    setup: Setup, *, seconds: float = 0.4, allow: bool = False, work: Callable[[], object] | None = None
 ) -> Steadiness:
-    """Time fixed work (matrix products) in `rounds` of at most `seconds` each.
+    """Time fixed work (matrix products) on the setup's device and threads, in `ROUNDS` of at most `seconds` each.
 
-    Raises MeasurementError where the rounds differ by more than `limit`, unless `allow`: the message gives the spread and says
-    how to go on. Raises ConfigurationError for settings out of range. Takes about `rounds` × `seconds` at most.
+    Raises MeasurementError where the rounds differ by more than `LIMIT`, unless `allow`: the message gives the spread and says
+    how to go on. Raises ConfigurationError for settings out of range.
     """
-    faults = [f"`rounds` must be at least 2, got {rounds}."] if rounds < 2 else []
-    positive = (("limit", limit), ("seconds", seconds))
-    faults += [f"`{name}` must be above 0, got {value}." for name, value in positive if value <= 0]
-    if faults:
-        raise ConfigurationError(faults)
-    where = device if isinstance(device, torch.device) else resolve_device(device)
+    setup = replace(setup, seconds=seconds)
+    where = resolve_device(setup.check().device)
     if work is None:
         # Sizes of a small decoder layer: long enough for the clocks, and out of the first-level caches.
         left = torch.rand(192, 512, generator=torch.Generator().manual_seed(0)).to(where)
@@ -56,13 +51,13 @@ def check_steady(
         def work() -> object:
             return [left @ right for _ in range(4)]
 
-    found = [measure_latency(work, device=where, threads=threads, max_seconds=seconds, max_repeats=60) for _ in range(rounds)]
+    found = [measure_latency(work, setup, Repeats(most=60)) for _ in range(ROUNDS)]
     medians = tuple(latency.median for latency in found)
     note = next((latency.note for latency in found if latency.note), "")
     steady = Steadiness((max(medians) - min(medians)) / min(medians), medians, found[0].clock, note)
-    if steady.spread > limit and not allow:
+    if steady.spread > LIMIT and not allow:
         raise MeasurementError(
-            f"this device cannot be measured steadily: {str(steady).rstrip('.')}; at most {limit:.0%} apart is steady. "
+            f"this device cannot be measured steadily: {str(steady).rstrip('.')}; at most {LIMIT:.0%} apart is steady. "
             "Stop what else runs on it, give `threads` 1, or go on with --unsteady."
         )
     return steady

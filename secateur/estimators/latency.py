@@ -8,51 +8,27 @@ from typing import ClassVar
 from torch import nn
 
 from secateur.architecture import Architecture, digest
-from secateur.devices.device import describe_device, resolve_device
-from secateur.devices.inputs import check_sizes
+from secateur.devices.device import describe_device
 from secateur.devices.latency import measure_model
-from secateur.devices.runtime import check_runtime, runtime_version
-from secateur.errors import ConfigurationError
+from secateur.devices.runtime import check_setup, runtime_version
+from secateur.devices.setup import Setup
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build, measured
 
 
 class LatencyEstimator(Estimator):
-    """Seconds of one forward pass on `batch` × `length` tokens: the median of as many repeats as its interval needs.
+    """Seconds of one forward pass, measured as `setup` says: the median of as many repeats as its interval needs.
 
-    `runtime` is one of `devices.RUNTIMES`; ONNX Runtime takes some seconds more per network, for the export.
-    `identity` names what `build` builds from (a digest of the model's configuration), so that the numbers of two models
-    are never mixed up.
+    ONNX Runtime takes some seconds more per network, for the export. `identity` names what `build` builds from (a digest of
+    the model's configuration), so that the numbers of two models are never mixed up.
     """
 
     yields = ("latency",)
     cost: ClassVar[int] = 2
 
-    def __init__(
-        self,
-        build: Build,
-        *,
-        device: str = "cpu",
-        threads: int = 1,
-        batch: int = 1,
-        length: int = 128,
-        kind: str = "classification",
-        max_seconds: float = 2.0,
-        runtime: str = "torch",
-        identity: str = "",
-    ) -> None:
-        check_sizes(batch, length, kind)
-        if threads < 1:
-            raise ConfigurationError(f"`threads` must be at least 1, got {threads}.")
-        if max_seconds <= 0:
-            raise ConfigurationError(f"`max_seconds` must be above 0, got {max_seconds}.")
-        self.build = build
-        self.device = resolve_device(device)
-        self.threads, self.batch, self.length, self.kind = threads, batch, length, kind
-        self.max_seconds = max_seconds
-        check_runtime(runtime, self.device)
-        self.runtime = runtime
-        self.identity = identity
+    def __init__(self, build: Build, setup: Setup, *, identity: str = "") -> None:
+        self.device = check_setup(setup)
+        self.build, self.setup, self.identity = build, setup, identity
 
     @property
     def fingerprint(self) -> str:
@@ -60,26 +36,17 @@ class LatencyEstimator(Estimator):
             "latency",
             self.identity,
             describe_device(self.device),
-            f"{self.threads} threads",
-            runtime_version(self.runtime),
-            f"{self.batch} x {self.length}",
-            self.kind,
+            f"{self.setup.threads} threads",
+            runtime_version(self.setup.runtime),
+            f"{self.setup.batch} x {self.setup.length}",
+            self.setup.kind,
         )
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
         return measured(self.build, architectures, self._measure)
 
     def _measure(self, network: nn.Module) -> Evaluation:
-        latency = measure_model(
-            network,
-            device=self.device,
-            threads=self.threads,
-            batch=self.batch,
-            length=self.length,
-            kind=self.kind,
-            max_seconds=self.max_seconds,
-            runtime=self.runtime,
-        )
+        latency = measure_model(network, self.setup)
         return Evaluation(
             values={"latency": latency.median},
             details={

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,30 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from secateur.architecture import Architecture, digest
-from secateur.devices.device import describe_device, resolve_device
-from secateur.devices.inputs import check_sizes
-from secateur.devices.latency import measure_model
-from secateur.devices.runtime import check_runtime, runtime_version
+from secateur.devices.device import describe_device
+from secateur.devices.runtime import runtime_version
+from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.latency_fit import (
-    Pair,
-    feature_names,
-    features,
-    held_back,
-    pair_of,
-    relative_errors,
-    sizes_of,
-    solve,
-    spread_sample,
-)
+from secateur.estimators.latency_fit import Pair, feature_names, features, held_back, pair_of, relative_errors, solve
+from secateur.estimators.latency_sample import USUAL, Fitting, Sample, sample
 from secateur.spaces.base import Space
-
-KIND = "language_modelling"
-#: How often each network has its turn. Others' work only ever slows a machine down, and for seconds at a time: the quickest of
-#: turns that are about a minute apart is bent least by it.
-ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -81,95 +65,38 @@ class LatencyModel:
         cls,
         build: Build,
         space: Space,
-        *,
-        device: str = "cpu",
-        threads: int = 1,
-        batch: int = 1,
-        length: int = 128,
-        runtime: str = "torch",
-        networks: int = 60,
-        held_out: int = 12,
-        max_seconds: float = 150.0,
-        seed: int = 0,
-        progress: Callable[[int, int], None] | None = None,
+        setup: Setup,
+        fitting: Fitting = USUAL,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> LatencyModel:
-        """Measure random networks of the `space` (a `Decoder`) and fit the coefficients to them.
+        """Measure random networks of the `space` (a `Decoder`) as language models and fit the coefficients to them.
 
-        Measures `networks` + `held_out` networks in `ROUNDS` turns, or as many as `max_seconds` allow (but as many networks as
-        there are coefficients, and two of each kind of embedding where they can be measured); `progress(done, total)` is called
-        after each turn. Errors count relative to the latency. The report tells how far the model fitted without the held-out
-        networks was off on them; the coefficients returned are fitted to all.
+        Errors count relative to the latency. The report tells how far the model fitted without the held-out networks was off
+        on them; the coefficients returned are fitted to all. `progress(done, total)` is called after each turn.
         Raises ConfigurationError for settings out of range, MeasurementError where too few networks could be measured.
         """
-        check_sizes(batch, length, KIND)
-        bounds = (("threads", threads, 1), ("networks", networks, 2), ("held_out", held_out, 1))
-        faults = [f"`{name}` must be at least {least}, got {value}." for name, value, least in bounds if value < least]
-        if max_seconds <= 0:
-            faults.append(f"`max_seconds` must be above 0, got {max_seconds}.")
-        if faults:
-            raise ConfigurationError(faults)
-        where = resolve_device(device)
-        check_runtime(runtime, where)
-        settings: dict[str, Any] = {
-            "device": where,
-            "threads": threads,
-            "batch": batch,
-            "length": length,
-            "kind": KIND,
-            "runtime": runtime,
-        }
-        start, total = time.perf_counter(), networks + held_out
-        chosen = spread_sample(space, total, seed)
-        fewest = min(total, len(feature_names(sorted({pair_of(a) for a in chosen}))) + 2)
-        # A builder that keeps a buffer as large as its largest network then fills it once.
-        with contextlib.suppress(RuntimeError, MemoryError, ValueError):  # too large: its own turn says so
-            build(max(chosen, key=lambda a: sizes_of(a)[-1]))
-        times: dict[int, list[float]] = {}
-        failures: dict[int, str] = {}
-        loaded: set[int] = set()
-        # An export takes longer than a measurement: there, each network has one turn.
-        turns = [place for _ in range(1 if runtime.startswith("onnx") else ROUNDS) for place in range(len(chosen))]
-        for done, place in enumerate(turns):
-            spent = time.perf_counter() - start
-            if place in failures:
-                continue
-            if spent > max_seconds:
-                alike = sum(pair_of(chosen[p]) == pair_of(chosen[place]) for p in times)
-                if place in times or (len(times) >= fewest and alike >= 2):
-                    continue
-            share = max(0.05, (max_seconds - spent) / (len(turns) - done))
-            try:
-                latency = measure_model(build(chosen[place]).eval(), max_seconds=share, **settings)
-            except (RuntimeError, MemoryError, ValueError) as error:  # too large for the device: the others will do
-                failures[place] = f"{type(error).__name__}: {error}"
-                continue
-            times.setdefault(place, []).append(latency.median)
-            if latency.loaded:
-                loaded.add(place)
-            if progress is not None:
-                progress(done + 1, len(turns))
-        measured = [(chosen[place], min(found)) for place, found in sorted(times.items())]
+        start = time.perf_counter()
+        found = sample(build, space, setup, fitting, progress)
+        model = cls._fitted(found, fitting.held_out, _conditions(setup))
+        return replace(model, report=replace(model.report, seconds=time.perf_counter() - start))
+
+    @classmethod
+    def _fitted(cls, found: Sample, most: int, conditions: Mapping[str, Any]) -> LatencyModel:
+        """The model of what was measured, its report from a fit without at most `most` of it."""
+        measured = found.measured
         pairs = tuple(sorted({pair_of(a) for a, _ in measured}))  # what could not be measured is refused, not guessed
-        back = set(held_back([a for a, _ in measured], max(1, min(held_out, len(measured) // 3))))
+        back = set(held_back([a for a, _ in measured], max(1, min(most, len(measured) // 3))))
         tests, fits = ([m for n, m in enumerate(measured) if (n in back) is held] for held in (True, False))
         if not tests or len(fits) < 2:
-            reason = f" The last reason: {list(failures.values())[-1]}" if failures else ""
-            raise MeasurementError(f"only {len(measured)} of {total} networks could be measured: too few for a model.{reason}")
-        model = cls(
-            coefficients=_fitted(fits, pairs),
-            backbone=str(chosen[0]["backbone"]),
-            pairs=pairs,
-            device=describe_device(where),
-            threads=threads,
-            batch=batch,
-            length=length,
-            runtime=runtime,
-            version=runtime_version(runtime),
-            report=FitReport(len(fits), len(tests), 0.0, 0.0, 0.0, len(loaded)),
-        )
-        errors = relative_errors(model.predict([a for a, _ in tests]), np.array([t for _, t in tests]))
-        report = replace(model.report, mean=float(errors.mean()), max=float(errors.max()), seconds=time.perf_counter() - start)
-        return replace(model, coefficients=_fitted(measured, pairs), report=report)
+            reason = f" The last reason: {found.failure}" if found.failure else ""
+            raise MeasurementError(
+                f"only {len(measured)} of {found.wanted} networks could be measured: too few for a model.{reason}"
+            )
+        report = FitReport(len(fits), len(tests), 0.0, 0.0, 0.0, found.loaded)
+        model = cls(_coefficients(fits, pairs), found.backbone, pairs, **conditions, report=report)
+        errors = relative_errors(model.predict([a for a, _ in tests]), np.array([seconds for _, seconds in tests]))
+        report = replace(report, mean=float(errors.mean()), max=float(errors.max()))
+        return replace(model, coefficients=_coefficients(measured, pairs), report=report)
 
     def predict(self, architectures: Sequence[Architecture]) -> np.ndarray:
         """Seconds (n,) of the architectures. Raises ConfigurationError for a backbone or embedding it was not fitted to."""
@@ -192,19 +119,10 @@ class LatencyModel:
     def _vector(self) -> np.ndarray:
         return np.array([self.coefficients[name] for name in feature_names(self.pairs)])
 
-    def check(self, *, device: str = "cpu", threads: int, batch: int, length: int, runtime: str = "torch") -> None:
-        """Raise MeasurementError where the model does not hold for these, naming all that differs."""
-        wanted = {
-            "device": describe_device(device),
-            "threads": threads,
-            "batch": batch,
-            "length": length,
-            "runtime": runtime,
-            "version": runtime_version(runtime),
-        }
-        differ = [
-            f"`{name}` {getattr(self, name)}, not {value}" for name, value in wanted.items() if getattr(self, name) != value
-        ]
+    def check(self, setup: Setup) -> None:
+        """Raise MeasurementError where the model does not hold for this setup, naming all that differs."""
+        wanted = _conditions(setup).items()
+        differ = [f"`{name}` {getattr(self, name)}, not {value}" for name, value in wanted if getattr(self, name) != value]
         if differ:
             raise MeasurementError(f"the latency model was fitted with {'; '.join(differ)}. Fit it again.")
 
@@ -236,7 +154,19 @@ class LatencyModel:
         return digest("latency model", self.backbone, self.device, self.version, sizes, *numbers)
 
 
-def _fitted(measured: Sequence[tuple[Architecture, float]], pairs: tuple[Pair, ...]) -> dict[str, float]:
+def _conditions(setup: Setup) -> dict[str, Any]:
+    """What a model holds for, by the names of its fields."""
+    return {
+        "device": describe_device(setup.device),
+        "threads": setup.threads,
+        "batch": setup.batch,
+        "length": setup.length,
+        "runtime": setup.runtime,
+        "version": runtime_version(setup.runtime),
+    }
+
+
+def _coefficients(measured: Sequence[tuple[Architecture, float]], pairs: tuple[Pair, ...]) -> dict[str, float]:
     found = solve(features([a for a, _ in measured], pairs), np.array([seconds for _, seconds in measured]))
     return dict(zip(feature_names(pairs), found.tolist(), strict=True))
 

@@ -10,14 +10,15 @@ from torch import nn
 
 from secateur.architecture import Architecture, digest
 from secateur.devices.device import describe_device, resolve_device
-from secateur.devices.inputs import check_sizes, dummy_inputs
-from secateur.devices.memory import peak_memory
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.memory import Memory, peak_memory
+from secateur.devices.setup import Setup
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build, measured
 
 
 class MemoryEstimator(Estimator):
-    """Bytes at the peak of one forward pass on `batch` × `length` tokens, without a KV cache: weights and live activations.
+    """Bytes at the peak of one forward pass on the setup's tokens, without a KV cache: weights and live activations.
 
     Where `build` makes networks on the meta device (`Builder.meta`), nothing is computed: the figure is a CPU's.
     `identity` names what `build` builds from, as for latency.
@@ -26,21 +27,9 @@ class MemoryEstimator(Estimator):
     yields = ("memory",)
     cost: ClassVar[int] = 2
 
-    def __init__(
-        self,
-        build: Build,
-        *,
-        device: str = "cpu",
-        batch: int = 1,
-        length: int = 128,
-        kind: str = "classification",
-        identity: str = "",
-    ) -> None:
-        check_sizes(batch, length, kind)
-        self.build = build
-        self.device = resolve_device(device)
-        self.batch, self.length, self.kind = batch, length, kind
-        self.identity = identity
+    def __init__(self, build: Build, setup: Setup, *, identity: str = "") -> None:
+        self.device = resolve_device(setup.check().device)
+        self.build, self.setup, self.identity = build, setup, identity
 
     @property
     def fingerprint(self) -> str:
@@ -51,8 +40,8 @@ class MemoryEstimator(Estimator):
             self.identity,
             device,
             f"torch {torch.__version__}",
-            f"{self.batch} x {self.length}",
-            self.kind,
+            f"{self.setup.batch} x {self.setup.length}",
+            self.setup.kind,
         )
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
@@ -61,8 +50,13 @@ class MemoryEstimator(Estimator):
     def _measure(self, network: nn.Module) -> Evaluation:
         if next(network.parameters()).device.type != "meta":
             network.to(self.device)
-        memory = peak_memory(network, dummy_inputs(network, self.batch, self.length, self.kind))
-        return Evaluation(
-            values={"memory": float(memory.peak)},
-            details={"memory_weights": float(memory.weights), "memory_activations": float(memory.activations)},
-        )
+        inputs = dummy_inputs(network, self.setup.batch, self.setup.length, self.setup.kind)
+        return evaluation_of(peak_memory(network, inputs))
+
+
+def evaluation_of(memory: Memory) -> Evaluation:
+    """The peak as a value, its parts as details."""
+    return Evaluation(
+        values={"memory": float(memory.peak)},
+        details={"memory_weights": float(memory.weights), "memory_activations": float(memory.activations)},
+    )

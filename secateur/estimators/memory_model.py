@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from torch import nn
 
 from secateur.architecture import Architecture
 from secateur.devices.inputs import dummy_inputs
+from secateur.devices.memory import Memory
 from secateur.devices.profile import LayerBytes, OutsideBytes, layer_profile
+from secateur.devices.setup import Setup
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.memory import MemoryEstimator
+from secateur.estimators.memory import MemoryEstimator, evaluation_of
 from secateur.spaces.decoder import architecture as decoder
 
 #: (backbone, width, heads, inner width) of a layer.
@@ -35,10 +38,10 @@ class PredictedMemory(Estimator):
     yields = ("memory",)
     cost: ClassVar[int] = 0
 
-    def __init__(self, meta: Build, *, batch: int = 1, length: int = 128, identity: str = "", checks: int = 2) -> None:
-        self._whole = MemoryEstimator(meta, batch=batch, length=length, kind="language_modelling", identity=identity)
-        self.meta, self.batch, self.length = meta, batch, length
-        self.checks = checks
+    def __init__(self, meta: Build, setup: Setup, *, identity: str = "", checks: int = 2) -> None:
+        self.setup = replace(setup, device="cpu", kind="language_modelling")
+        self._full_pass = MemoryEstimator(meta, self.setup, identity=identity)
+        self.meta, self.checks = meta, checks
         self._layers: dict[Layer, LayerBytes] = {}
         self._outsides: dict[Outside, OutsideBytes] = {}
         self._checked: dict[str, int] = {}
@@ -47,7 +50,7 @@ class PredictedMemory(Estimator):
     @property
     def fingerprint(self) -> str:
         # The numbers are those of the full pass, whichever way they were found.
-        return self._whole.fingerprint
+        return self._full_pass.fingerprint
 
     @property
     def composed(self) -> bool:
@@ -61,14 +64,14 @@ class PredictedMemory(Estimator):
     def _evaluate(self, architecture: Architecture) -> Evaluation:
         backbone = str(architecture["backbone"])
         if backbone in self._uneven:
-            return self._whole.evaluate([architecture])[0]
+            return self._full_pass.evaluate([architecture])[0]
         found = self._compose(architecture)
         if self._checked.get(backbone, 0) < self.checks:
             self._checked[backbone] = self._checked.get(backbone, 0) + 1
-            whole = self._whole.evaluate([architecture])[0]
-            if whole.values != found.values:
+            followed = self._full_pass.evaluate([architecture])[0]
+            if followed.values != found.values:
                 self._uneven.add(backbone)
-                return whole
+                return followed
         return found
 
     def _compose(self, architecture: Architecture) -> Evaluation:
@@ -79,11 +82,7 @@ class PredictedMemory(Estimator):
             peak, last = max(peak, now + layer.peak), now
             now += layer.kept
             weights += layer.weights
-        peak = max(peak, last + outside.after)
-        return Evaluation(
-            values={"memory": float(weights + peak)},
-            details={"memory_weights": float(weights), "memory_activations": float(peak)},
-        )
+        return evaluation_of(Memory(weights, max(peak, last + outside.after)))
 
     def _profile(self, architectures: Iterable[Architecture]) -> None:
         """Follow what has not been followed before."""
@@ -114,7 +113,7 @@ class PredictedMemory(Estimator):
     def _follow(self, architecture: Architecture) -> tuple[OutsideBytes, list[LayerBytes]]:
         network: Any = self.meta(architecture).eval()
         layers: list[nn.Module] = network.decoder_modules()[: len(_layers(architecture))]
-        return layer_profile(network, dummy_inputs(network, self.batch, self.length, "language_modelling"), layers)
+        return layer_profile(network, dummy_inputs(network, self.setup.batch, self.setup.length, self.setup.kind), layers)
 
 
 def _layers(architecture: Architecture) -> list[Layer]:

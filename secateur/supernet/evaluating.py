@@ -10,17 +10,23 @@ import torch
 
 from secateur.anatomy.inputs import no_cache
 
-__all__ = ["evaluating", "no_cache"]
+__all__ = ["evaluating", "in_evaluation_mode", "no_cache"]
+
+
+@contextlib.contextmanager
+def in_evaluation_mode(model: Any) -> Iterator[Any]:
+    """The model in evaluation mode; each module gets its own mode back."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield model
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
 
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[Any]:
     """The model in evaluation mode, without gradients; each module gets its own mode back."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield model
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    with in_evaluation_mode(model), torch.inference_mode():
+        yield model

@@ -8,7 +8,7 @@ from torch import nn
 
 from secateur.decoders.adaptive import AdaptiveEmbedding, AdaptiveHead, Vectors, loss_and_logits, predict
 from secateur.decoders.gpt2 import DecoderGpt2Config
-from secateur.devices import peak_memory
+from secateur.devices.memory import peak_memory
 
 WIDTH, WORDS = 12, 40
 CLUSTERS = {

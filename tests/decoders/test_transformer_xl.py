@@ -11,7 +11,7 @@ from transformers import Trainer, TrainingArguments
 from secateur import decoders
 from secateur.decoders import Sizes
 from secateur.decoders.transformer_xl import RelativeAttention, hidden_keys, relative_positions
-from secateur.devices import peak_memory
+from secateur.devices.memory import peak_memory
 from secateur.spaces.decoder import architecture
 
 WORDS = 60

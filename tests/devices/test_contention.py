@@ -1,60 +1,43 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from collections import namedtuple
+from typing import Any
 
 import psutil
 import pytest
 
-from secateur.devices.contention import BUSY_LIMIT, WAITING_LIMIT, Load, LoadWatch
+from secateur.devices.contention import BUSY_LIMIT, WAITING_LIMIT, Contention, ContentionWatch
 from secateur.devices.device import available_cores
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 
 
-def test_a_quiet_machine_has_nothing_to_say() -> None:
-    load = Load(BUSY_LIMIT, WAITING_LIMIT)
-    assert not load.loaded
-    assert load.sentence == ""
-
-
 @pytest.mark.parametrize(
-    ("load", "words"),
-    [(Load(0.5), "50% of its cores' time"), (Load(0.0, 0.4), "waited for 40%"), (Load(0.5, 0.4), "and the run waited")],
+    ("found", "words"),
+    [
+        (Contention(BUSY_LIMIT, WAITING_LIMIT), ""),
+        (Contention(0.5), "50% of its cores' time"),
+        (Contention(0.0, 0.4), "waited for 40%"),
+        (Contention(0.5, 0.4), "and the run waited"),
+    ],
 )
-def test_a_loaded_machine_is_said(load: Load, words: str) -> None:
-    assert load.loaded
-    assert words in load.sentence
+def test_a_busy_machine_is_said_and_a_quiet_one_is_not(found: Contention, words: str) -> None:
+    assert words in found.sentence
+    assert bool(found.sentence) == bool(words)
 
 
-def test_the_share_is_busy_time_less_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("listed", ["all", "fewer than the affinity names"])
+def test_the_share_is_busy_time_less_our_own(monkeypatch: pytest.MonkeyPatch, clock: Any, listed: str) -> None:
     cores = available_cores()
-    watch = LoadWatch()
-    clocks = {"wall": 10.0, "own": 3.0}
-    watch._wall, watch._own, watch._busy = 0.0, 0.0, 0.0
+    table = [Times(0, 0, 0, 0, 0, 0)] * (max(cores) + 1)
+    if listed != "all":
+        monkeypatch.setattr("secateur.devices.contention.available_cores", lambda: [7])
+        cores, table = [7], table[:1]
+    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: table)
+    watch = ContentionWatch()
     # Each core was busy for 6 of 10 s (1 s of it stolen); waiting for a disk is not busy, and guest time is within user time.
-    core = Times(user=4.0, system=1.0, idle=3.0, iowait=1.0, steal=1.0, guest=2.0)
-    monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [core] * (max(cores) + 1))
-    monkeypatch.setattr(time, "perf_counter", lambda: clocks["wall"])
-    monkeypatch.setattr(time, "process_time", lambda: clocks["own"])
-    assert watch.others() == pytest.approx((6.0 * len(cores) - 3.0) / (10.0 * len(cores)))
-    clocks["wall"] = 0.01
+    table[:] = [Times(user=4.0, system=1.0, idle=3.0, iowait=1.0, steal=1.0, guest=2.0)] * len(table)
+    clock.tick(0.01, cpu=3.0)
     assert watch.others() == 0.0, "too short a window says nothing"
-
-
-def test_busy_neighbours_are_seen() -> None:
-    """As many spinning processes as cores take most of the time while this one sleeps."""
-    spin = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
-    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in available_cores()]
-    try:
-        time.sleep(0.3)
-        watch = LoadWatch()
-        time.sleep(0.5)
-        load = watch.others()
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
-    assert BUSY_LIMIT < load <= 1.0
+    clock.tick(9.99, cpu=0.0)
+    assert watch.others() == pytest.approx((6.0 * len(cores) - 3.0) / (10.0 * len(cores)))

@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from secateur.devices import available_cores, describe_device, resolve_device
-from secateur.devices.device import _processor
+from secateur.devices.device import _processor, available_cores, describe_device, resolve_device
 from secateur.errors import ConfigurationError
 
 
 def test_names_become_devices() -> None:
     assert resolve_device("cpu") == torch.device("cpu")
     expected = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
-    assert resolve_device() == expected
-    assert resolve_device("auto") == expected
+    assert resolve_device() == resolve_device("auto") == expected
 
 
 @pytest.mark.parametrize("name", ["gpu", "", "cuda:x", "cpu:0"])
@@ -29,23 +27,24 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         resolve_device("cuda:99")
 
 
+def test_gpus_are_found_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"Imaginary {device.index}")
+    assert [resolve_device(name).index for name in ("auto", "cuda", "cuda:1")] == [0, 0, 1]
+    assert describe_device("cuda:1") == "cuda: Imaginary 1"
+
+
 def test_the_cpu_is_described_by_model_and_cores() -> None:
     text = describe_device("cpu")
     assert text.startswith("cpu: ")
     assert text.split(", ")[-1].split()[0] == str(len(available_cores()))
     assert describe_device(torch.device("cpu")) == text
+    assert 1 <= len(available_cores()) <= (os.cpu_count() or 1)
 
 
-def test_cores_are_those_this_process_may_use() -> None:
-    cores = available_cores()
-    assert 1 <= len(cores) <= (os.cpu_count() or 1)
-
-
-def test_the_model_name_comes_from_the_kernels_table(tmp_path: Path) -> None:
+def test_the_model_name_comes_from_the_kernels_table_or_the_platform(tmp_path: Path) -> None:
     table = tmp_path / "cpuinfo"
     table.write_text("processor\t: 0\nmodel name\t: Imaginary   CPU @ 1 GHz\n")
     assert _processor(table) == "Imaginary CPU @ 1 GHz"
-
-
-def test_without_a_table_the_platform_answers(tmp_path: Path) -> None:
     assert _processor(tmp_path / "missing") != ""

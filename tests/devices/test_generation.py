@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from secateur.decoders import Builder, Sizes
-from secateur.devices import measure_generation
-from secateur.devices.generation import _Writer
+from secateur.decoders import Builder
+from secateur.devices.generation import _Writer, measure_generation
+from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.spaces.decoder import architecture
 
@@ -20,7 +20,7 @@ def network(backbone: str = "gpt2", layers: int = 2) -> Any:
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])
 def test_prompt_and_token_are_figures_of_their_own(backbone: str) -> None:
-    found = measure_generation(network(backbone), tokens=4, length=32, batch=2, max_seconds=0.3)
+    found = measure_generation(network(backbone), 4, Setup(length=32, batch=2, seconds=0.05))
     assert (found.prompt.length, found.token.length, found.tokens) == (32, 1, 4)
     assert found.prompt.batch == found.token.batch == 2
     assert found.prompt.median > 0
@@ -56,7 +56,7 @@ def test_the_prompt_yields_the_logits_of_its_last_token_alone() -> None:
 
 
 def test_int8_is_measured() -> None:
-    found = measure_generation(network(), tokens=3, length=8, max_seconds=0.2, runtime="torch-int8")
+    found = measure_generation(network(), 3, Setup(length=8, seconds=0.05, runtime="torch-int8"))
     assert found.token.runtime == "torch-int8"
 
 
@@ -71,15 +71,15 @@ def test_a_model_without_a_state_is_said() -> None:
             return SimpleNamespace(logits=torch.zeros(self.sizes))
 
     with pytest.raises(MeasurementError, match="`Forgetful` keeps neither a cache nor memories"):
-        measure_generation(Forgetful((1, 8, 9)), tokens=3, length=8)
+        measure_generation(Forgetful((1, 8, 9)), 3, Setup(length=8))
     with pytest.raises(MeasurementError, match="`Forgetful` writes no tokens"):
-        measure_generation(Forgetful((1, 2)), tokens=3, length=8)
+        measure_generation(Forgetful((1, 2)), 3, Setup(length=8))
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 2 tokens"):
-        measure_generation(network(), tokens=1)
+        measure_generation(network(), 1, Setup())
     with pytest.raises(ConfigurationError, match="needs a cache"):
-        measure_generation(network(), tokens=4, runtime="onnx")
+        measure_generation(network(), 4, Setup(runtime="onnx"))
     with pytest.raises(ConfigurationError, match=r"at most 64 for this model, got 60 \+ 5"):
-        measure_generation(network(), tokens=5, length=60)
+        measure_generation(network(), 5, Setup(length=60))

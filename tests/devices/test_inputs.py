@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from secateur.devices import dummy_inputs
-from secateur.errors import ConfigurationError, MeasurementError, UnknownNameError
+from secateur.devices.inputs import dummy_inputs
+from secateur.errors import ConfigurationError, MeasurementError
 
 
 class Reader(nn.Module):
@@ -50,16 +50,10 @@ def test_inputs_are_on_the_models_device() -> None:
     assert dummy_inputs(Reader().to("meta"), 2, 8)["input_ids"].device.type == "meta"
 
 
-@pytest.mark.parametrize(("batch", "length"), [(0, 8), (2, 0), (-1, -1)])
-def test_sizes_below_one_are_refused(batch: int, length: int) -> None:
+def test_sizes_and_kinds_out_of_range_are_refused_together() -> None:
     with pytest.raises(ConfigurationError, match="must be at least 1") as caught:
-        dummy_inputs(Reader(), batch, length)
-    assert len(caught.value.faults) == (batch < 1) + (length < 1)
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean `multiple_choice`"):
-        dummy_inputs(Reader(), 1, 8, "multiplechoice")
+        dummy_inputs(Reader(), 0, 0, "multiplechoice")
+    assert len(caught.value.faults) == 3
 
 
 def test_more_tokens_than_positions_are_refused() -> None:

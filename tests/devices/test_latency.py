@@ -1,17 +1,24 @@
 from __future__ import annotations
 
 import gc
-import threading
-import time
 from math import comb
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateur.devices import measure_latency
-from secateur.devices.latency import _Samples, _settled, fixed_threads, median_interval, no_collection, relative_spread
+from secateur.devices.latency import (
+    Repeats,
+    _Samples,
+    _settled,
+    measure_latency,
+    median_interval,
+    no_collection,
+    relative_spread,
+)
+from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
 
 
@@ -77,107 +84,65 @@ def test_the_clock_fits_the_run(thread: float, process: float, threads: int, clo
     assert samples.primary(threads) == ("cuda", [0.5])
 
 
-def matrix_product(size: int) -> torch.Tensor:
-    return torch.rand(size, size, generator=torch.Generator().manual_seed(0))
+def test_real_work_is_timed() -> None:
+    data = torch.rand(64, 64, generator=torch.Generator().manual_seed(0))
+    latency = measure_latency(lambda: data @ data, Setup(seconds=0.2, batch=3, length=5, runtime="torch-int8"))
+    assert 0 < latency.low <= latency.median <= latency.high
+    assert latency.repeats >= 1
+    assert min(latency.wall, latency.cpu) > 0
+    assert (latency.threads, latency.batch, latency.length, latency.runtime) == (1, 3, 5, "torch-int8")
 
 
-def test_more_work_takes_longer() -> None:
-    small, large = matrix_product(96), matrix_product(384)  # 64 times the work
-    fast = measure_latency(lambda: small @ small, max_seconds=1.0)
-    slow = measure_latency(lambda: large @ large, max_seconds=1.0)
-    assert slow.median > 4 * fast.median
-    assert fast.clock == slow.clock == "cpu"
-    for latency in (fast, slow):
-        assert 0 < latency.low <= latency.median <= latency.high
-        assert latency.repeats >= 1
-        assert latency.threads == 1
-        assert latency.wall > 0
+def test_several_threads_are_timed_by_the_wall_clock(clock: Any) -> None:
+    latency = measure_latency(lambda: clock.tick(0.01, cpu=0.02), Setup(threads=2))
+    assert (latency.clock, latency.median) == ("wall", pytest.approx(0.01))
+    assert latency.cpu == pytest.approx(0.02)
 
 
-def test_sleep_is_timed_by_the_wall_clock() -> None:
-    latency = measure_latency(lambda: time.sleep(0.01), threads=2, max_repeats=20, max_seconds=2.0)
-    assert latency.clock == "wall"
-    assert 0.01 <= latency.median < 0.1
-    assert latency.wall == latency.median
-
-
-def test_work_in_another_thread_is_not_missed() -> None:
-    data = matrix_product(256)
-
-    def elsewhere() -> None:
-        worker = threading.Thread(target=lambda: [data @ data for _ in range(10)])
-        worker.start()
-        worker.join()
-
-    assert measure_latency(elsewhere, max_seconds=1.0).clock == "wall"
-
-
-def test_a_steady_run_stops_early_and_a_noisy_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = {"now": 0.0}
-    monkeypatch.setattr(time, "perf_counter", lambda: clock["now"])
-    monkeypatch.setattr(time, "thread_time", lambda: clock["now"])
-    monkeypatch.setattr(time, "process_time", lambda: clock["now"])
-    calls = {"n": 0}
-
-    def steady() -> None:
-        clock["now"] += 0.001
+def test_a_steady_run_stops_early_and_a_noisy_one_does_not(clock: Any) -> None:
+    calls = []
 
     def noisy() -> None:
-        calls["n"] += 1
-        clock["now"] += 0.001 * (1 + calls["n"] % 2)
+        calls.append(1)
+        clock.tick(0.001 * (1 + len(calls) % 2))
 
-    first = measure_latency(steady, min_repeats=10)
+    first = measure_latency(lambda: clock.tick(0.001), Setup())
     assert (first.repeats, first.steady) == (10, True)
     assert first.median == pytest.approx(0.001)
-    second = measure_latency(noisy, max_repeats=50)
+    second = measure_latency(noisy, Setup(), Repeats(most=50))
     assert (second.repeats, second.steady) == (50, False)
-    assert calls["n"] == 53, "three warm-up runs that are not counted"
+    assert len(calls) == 53, "three warm-up runs that are not counted"
     assert "not steady" in str(second)
     assert "not steady" not in str(first)
 
 
-def test_the_interval_shrinks_with_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = {"now": 0.0, "calls": 0.0}
-    for name in ("perf_counter", "thread_time", "process_time"):
-        monkeypatch.setattr(time, name, lambda: clock["now"])
+def test_the_interval_shrinks_with_repeats(clock: Any) -> None:
+    calls = []
 
     def run() -> None:
-        clock["calls"] += 1
-        clock["now"] += 0.001 * (1 + 0.618034 * clock["calls"] % 1)  # evenly over 1…2 ms, in no order
+        calls.append(1)
+        clock.tick(0.001 * (1 + 0.618034 * len(calls) % 1))  # evenly over 1…2 ms, in no order
 
-    widths = []
-    for repeats in (10, 40, 160):
-        latency = measure_latency(run, min_repeats=repeats, max_repeats=repeats)
-        widths.append(latency.high - latency.low)
+    found = [measure_latency(run, Setup(), Repeats(fewest=n, most=n)) for n in (10, 40, 160)]
+    widths = [latency.high - latency.low for latency in found]
     assert widths[0] > widths[1] > widths[2]
 
 
-def test_time_is_limited_also_in_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = {"now": 0.0, "calls": 0.0}
-    for name in ("perf_counter", "thread_time", "process_time"):
-        monkeypatch.setattr(time, name, lambda: clock["now"])
-
-    def slow() -> None:
-        clock["now"] += 2.0
-        clock["calls"] += 1
-
-    latency = measure_latency(slow, max_seconds=5.0)
-    assert clock["calls"] == 2, "one to warm up, and one: another would end after 6 s"
+def test_time_is_limited_also_in_the_warm_up(clock: Any) -> None:
+    latency = measure_latency(lambda: clock.tick(2.0), Setup(seconds=5.0))
+    assert clock.wall == 4.0, "one to warm up, and one: another would end after 6 s"
     assert (latency.repeats, latency.steady) == (1, False)
     assert (latency.low, latency.high) == (2.0, 2.0)
 
 
-def test_waiting_on_a_loaded_machine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = {"wall": 0.0, "cpu": 0.0}
-    monkeypatch.setattr(time, "perf_counter", lambda: clock["wall"])
-    monkeypatch.setattr(time, "thread_time", lambda: clock["cpu"])
-    monkeypatch.setattr(time, "process_time", lambda: clock["cpu"])
+def test_what_comes_before_a_run_is_not_timed(clock: Any) -> None:
+    latency = measure_latency(lambda: clock.tick(0.001), Setup(), before=lambda: clock.tick(0.01))
+    assert latency.median == pytest.approx(0.001)
+    assert latency.cpu == pytest.approx(0.001)
 
-    def preempted() -> None:
-        clock["wall"] += 0.002
-        clock["cpu"] += 0.001
 
-    latency = measure_latency(preempted)
+def test_waiting_on_a_busy_machine_is_said(clock: Any) -> None:
+    latency = measure_latency(lambda: clock.tick(0.002, cpu=0.001), Setup())
     assert latency.loaded
     assert "waited for 50%" in latency.note
     assert latency.note in str(latency)
@@ -196,18 +161,11 @@ def test_global_state_is_put_back_even_after_an_error() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measure_latency(run, threads=threads + 1)
+        measure_latency(run, Setup(threads=threads + 1))
     assert seen == {"threads": threads + 1, "inference": True, "collecting": False}
     assert torch.get_num_threads() == threads
     assert gc.isenabled() == collecting
     assert not torch.is_inference_mode_enabled()
-
-
-def test_contexts_nest() -> None:
-    before = torch.get_num_threads()
-    with fixed_threads(2), fixed_threads(1):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
     with no_collection():
         with no_collection():
             pass
@@ -217,15 +175,15 @@ def test_contexts_nest() -> None:
 
 def test_all_faults_of_the_settings_are_reported() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        measure_latency(lambda: None, threads=0, warmup=-1, min_repeats=0, max_repeats=-1, tolerance=0, max_seconds=0)
-    for name in ("threads", "warmup", "min_repeats", "max_repeats", "tolerance", "max_seconds"):
+        measure_latency(lambda: None, Setup(threads=0, seconds=0), Repeats(warmup=-1, fewest=0, most=-1, tolerance=0))
+    for name in ("threads", "seconds", "warmup", "fewest", "most", "tolerance"):
         assert any(fault.startswith(f"`{name}`") for fault in caught.value.faults)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_is_timed_by_events() -> None:
     data = torch.rand(2048, 2048, device="cuda")
-    latency = measure_latency(lambda: data @ data, device="cuda")
+    latency = measure_latency(lambda: data @ data, Setup(device="cuda"))
     assert latency.clock == "cuda"
     assert 0 < latency.median <= latency.wall
     assert latency.device.startswith("cuda: ")

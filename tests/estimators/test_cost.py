@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from secateur.devices import dummy_inputs
+from secateur.devices.inputs import dummy_inputs
 from secateur.errors import ConfigurationError
 from secateur.estimators.cost import Cost
 from secateur.rng import generator

@@ -66,6 +66,12 @@ def test_a_failure_ends_a_networks_turns() -> None:
     assert found[A.key]["failure"] == "out of memory"
 
 
+def test_what_is_not_wanted_is_not_measured() -> None:
+    estimator, found, _ = run({A.key: [1.0] * 3, B.key: []}, wanted=lambda a, found: a == A and len(found) < 2)
+    assert estimator.asked == [A.key] * 3
+    assert B.key not in found
+
+
 def test_no_more_than_the_seconds_are_spent() -> None:
     estimator, _, _ = run({A.key: [1.0], B.key: [1.0]}, seconds=1e-9)
     assert estimator.asked == [A.key, B.key]

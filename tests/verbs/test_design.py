@@ -45,7 +45,7 @@ TINY: dict[str, Any] = {
 def _quick() -> Iterator[None]:
     """The device is watched for a moment only: whether it is steady is not asked here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "check_steady", functools.partial(stages.check_steady, rounds=2, seconds=0.02))
+        patch.setattr(stages, "check_steady", functools.partial(stages.check_steady, seconds=0.02))
         yield
 
 
@@ -255,7 +255,7 @@ def test_any_architecture_that_was_tried_can_be_picked(finished: Path) -> None:
         run.member("nothing")
 
 
-def _unsteady(*, allow: bool, **_: Any) -> Any:
+def _unsteady(_: Any, *, allow: bool) -> Any:
     if not allow:
         raise MeasurementError("this device cannot be measured steadily")
     return type("Steady", (), {"spread": 0.4, "__str__": lambda self: "40 % apart"})()
@@ -274,7 +274,7 @@ def test_an_unsteady_device_is_refused_unless_asked(tmp_path: Path, monkeypatch:
 
 
 def test_a_run_goes_on_on_request_where_the_device_became_unsteady(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "check_steady", lambda **_: type("Steady", (), {"spread": 0.0})())
+    monkeypatch.setattr(stages, "check_steady", lambda *_, **__: type("Steady", (), {"spread": 0.0})())
     with monkeypatch.context() as patch:
         patch.setattr(stages.DesignStages, "search", _interrupted)
         with pytest.raises(Stopped):

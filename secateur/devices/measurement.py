@@ -1,0 +1,73 @@
+"""What one network costs on this machine: parameters, latency, peak memory, and where asked for the time to generate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+from torch import nn
+
+from secateur.devices.generation import Generation, measure_generation
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.latency import Latency, measure_model
+from secateur.devices.memory import Memory, peak_memory
+from secateur.devices.runtime import check_setup
+from secateur.devices.setup import Setup
+from secateur.errors import MeasurementError, first_line
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one checkpoint costs on one machine: `latency` in seconds, `memory` in bytes (by torch, in the checkpoint's own
+    precision, whatever the runtime), `parameters` as a count. `generation`, where asked for, has prompt and token apart."""
+
+    model: str
+    parameters: int
+    latency: Latency
+    memory: Memory
+    generation: Generation | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as nested dictionaries, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"parameters  {self.parameters:,}", f"latency     {self.latency}", f"memory      {self.memory}"]
+        if self.generation is not None:
+            prompt, token = self.generation.prompt, self.generation.token
+            lines += [f"prompt      {prompt}", f"per token   {token}", f"generation  {self.generation}"]
+        return "\n  ".join([self.model, *lines])
+
+
+def measure_network(name: str, network: nn.Module, setup: Setup, generate: int = 0) -> Measurement:
+    """Measure a transformers model, called `name`, on token ids of the kind that its head is for.
+
+    `generate` tokens are written after a prompt; 0: none. Raises ConfigurationError for a setup that does not fit,
+    MeasurementError for a network that cannot be run on token ids alone.
+    """
+    where = check_setup(setup)
+    setup = replace(setup, kind=kind_of(network))
+    inputs = dummy_inputs(network.to(where).eval(), setup.batch, setup.length, setup.kind)
+
+    def run(measure: Callable[[], Found]) -> Found:
+        try:
+            return measure()
+        except (RuntimeError, ValueError, TypeError, IndexError, MemoryError) as error:
+            said = f"`{type(network).__name__}` could not be run on token ids: {first_line(error)}"
+            raise MeasurementError(said) from error
+
+    memory = run(lambda: peak_memory(network, inputs))
+    latency = run(lambda: measure_model(network, setup))
+    generation = run(lambda: measure_generation(network, generate, setup)) if generate else None
+    return Measurement(name, sum(p.numel() for p in network.parameters()), latency, memory, generation)
+
+
+def kind_of(network: nn.Module) -> str:
+    """The kind of task that the network's head is for, as far as it changes what it is fed."""
+    name = type(network).__name__
+    if name.endswith("ForMultipleChoice"):
+        return "multiple_choice"
+    return "language_modelling" if name.endswith(("ForCausalLM", "LMHeadModel")) else "classification"
