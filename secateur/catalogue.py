@@ -45,7 +45,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "full": Entry("secateur.training.strategies:Full", "the sandwich, distilled", ("prune",)),
     },
     "method": {
-        "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, trained and searched", ("prune",)),
+        "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, searched", ("prune",)),
     },
     # What a job is made of, by the verb that starts it.
     "run": {

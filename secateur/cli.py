@@ -84,9 +84,7 @@ def _describe(command: Any, verb: Any) -> None:
         hint = parameter.annotation
         if name in settings.options() and hint == (str | list[int]) | None:
             hint = str | None
-        parameters.append(
-            parameter.replace(annotation=Annotated[hint, described], kind=inspect.Parameter.KEYWORD_ONLY)
-        )
+        parameters.append(parameter.replace(annotation=Annotated[hint, described], kind=inspect.Parameter.KEYWORD_ONLY))
     command.__signature__ = inspect.Signature(parameters)
     command.__annotations__ = {p.name: p.annotation for p in parameters}
 

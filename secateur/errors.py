@@ -85,6 +85,3 @@ def one_line(error: BaseException, most: int = 300) -> str:
     nothing."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return text if len(text) <= most else text[: most - 1] + "…"
-def first_line(error: BaseException) -> str:
-    """The first line that an error says; its name where it says nothing."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -18,7 +18,7 @@ Curve = tuple[tuple[float, Mapping[str, float]], ...]
 
 
 class Status(StrEnum):
-    """`complete`: all objectives have values. `infeasible`: a bound is broken, values may be missing. `failed`: see `reason`."""
+    """`complete`: all objectives have values. `infeasible`: a bound is broken. `failed`: `reason` says why."""
 
     RUNNING = "running"
     COMPLETE = "complete"

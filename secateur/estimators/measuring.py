@@ -20,6 +20,4 @@ def measuring(
     """Estimators for those of the named quantities that are measured. `memory` builds what memory alone is followed on."""
     builders = {"memory": memory or build}
     wanted = set(names)
-    return [
-        kind(builders.get(name, build), setup, identity=identity) for name, kind in MEASURED.items() if name in wanted
-    ]
+    return [kind(builders.get(name, build), setup, identity=identity) for name, kind in MEASURED.items() if name in wanted]

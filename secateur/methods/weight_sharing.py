@@ -83,9 +83,7 @@ class WeightSharing(Method):
         # Shallower depths are no results where other objectives have to be measured.
         sweeping = bool(bench.c.depths) and all(name in ("error", *Cost.yields) for name in objectives)
         return [
-            SharedWeightsError(
-                bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping
-            )
+            SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping)
         ]
 
     def tidy(self) -> None:
@@ -101,7 +99,5 @@ class WeightSharing(Method):
         chosen = find("strategy", strategy)(bench.space, k=bench.c.k)
         folder = bench.networks / SCRATCH / name
         with bench.progress.bar(f"training ({strategy})") as advance:
-            rows = train_supernet(
-                bench.supernet, chosen, bench.data, settings, folder, device=bench.device, progress=advance
-            )
+            rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, device=bench.device, progress=advance)
         bench.keep_curve(name, rows)

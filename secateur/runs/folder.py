@@ -31,9 +31,10 @@ class RunFolder:
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise StudyError(f"there is no run folder `{folder}`.")
-        self.configuration: Any = self.settings.read(self.folder)
-        self.store: Store = open_store(self.configuration.store or self.folder / STUDY)
-        self.objectives = [Objective.parse(o) for o in self.configuration.objectives]
+        settings: Any = self.settings.read(self.folder)
+        self.configuration = settings
+        self.store: Store = open_store(settings.store or self.folder / STUDY)
+        self.objectives = [Objective.parse(o) for o in settings.objectives]
 
     @property
     @abstractmethod

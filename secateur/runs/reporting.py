@@ -10,7 +10,8 @@ from typing import Any
 
 from secateur import __version__
 from secateur.report import write_report
-from secateur.report.rows import Row, Table
+from secateur.report.data import Row
+from secateur.report.rows import Table
 from secateur.report.terminal import console, print_table
 from secateur.runs.folder import REPORT, RunFolder
 from secateur.study import Journal
@@ -85,4 +86,3 @@ def trial_row(trial: Trial) -> dict[str, Any]:
         "reason": trial.reason,
         "seconds": trial.finished - trial.started if trial.finished else None,
     }
-

@@ -1,4 +1,4 @@
-"""The settings of a run: resolved from what the user gave and a preset, checked at once, kept as `config.yaml` in its folder."""
+"""The settings of a run: made of what the user gave and a preset, checked at once, kept as `config.yaml` in its folder."""
 
 from __future__ import annotations
 

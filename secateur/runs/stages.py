@@ -1,4 +1,4 @@
-"""A run is a list of stages with a journal: one loop goes through those that are not done. The search is a stage of every run."""
+"""A run is a list of stages with a journal: one loop goes through those not done. The search is a stage of every run."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Searcher(ABC):
         """Up to `n` trials to run; fewer, or none, where nothing new was found within bounded tries."""
         asked = []
         for _ in range(n):
-            trial = self._next(generator(self.seed, "ask", self.asked))
+            trial = self._next_trial(generator(self.seed, "ask", self.asked))
             if trial is None:
                 break
             asked.append(trial)
@@ -112,7 +112,7 @@ class Searcher(ABC):
     def _propose(self, rng: Generator) -> Architecture | None:
         """One architecture not yet seen, or None where none was found."""
 
-    def _next(self, rng: Generator) -> Trial | None:
+    def _next_trial(self, rng: Generator) -> Trial | None:
         """The next trial. A searcher that chooses budgets, or goes on with earlier trials, overrides this."""
         architecture = self._propose(rng) or self._left_over(rng)
         return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING)

@@ -20,7 +20,7 @@ def expected_gain(fitted: Fitted, reference: np.ndarray, seed: int) -> Scores:
 
 
 class Ehvi(ModelSearcher):
-    """Gaussian processes on the space's own coordinates; the candidate with the largest expected gain in hypervolume is next."""
+    """Gaussian processes on the space's own coordinates; the largest expected gain in hypervolume is next."""
 
     name = "ehvi"
     #: A Gaussian process with distances over more dimensions than this learns nothing from a few hundred observations.

@@ -11,7 +11,7 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
 from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement
 from botorch.models.model import Model
-from botorch.posteriors import GPyTorchPosterior
+from botorch.posteriors.gpytorch import GPyTorchPosterior
 from botorch.sampling.normal import SobolQMCNormalSampler
 from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning, NondominatedPartitioning
 from gpytorch.distributions import MultitaskMultivariateNormal, MultivariateNormal

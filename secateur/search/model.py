@@ -95,7 +95,8 @@ class ModelSearcher(Searcher):
             if not len(candidates):
                 return np.zeros(0)
             share = chance(candidates, inputs, infeasible)
-            return gain(candidates) + np.log(share) if getattr(gain, "logarithmic", False) else gain(candidates) * share
+            logarithmic = getattr(gain, "logarithmic", False)
+            return np.asarray(gain(candidates) + np.log(share) if logarithmic else gain(candidates) * share)
 
         return score
 

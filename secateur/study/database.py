@@ -146,8 +146,8 @@ class Database:
             return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
 
         version = self.read(check)
-        if version in map(str, MIGRATIONS):
-            self._migrate(int(version or 0))
+        if version is not None and version in {str(old) for old in MIGRATIONS}:
+            self._migrate(int(version))
         elif version != str(VERSION):
             raise StudyError(
                 f"`{self.name}` has the layout {version}, this Secateur reads {VERSION}. Use the version that wrote it."

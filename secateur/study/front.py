@@ -166,7 +166,8 @@ class Front(Generic[M]):
         """A row per member: trial number, architecture, all values, and each cost as a share of the unpruned network's."""
         rows = []
         for member in self.members:
-            row: dict[str, Any] = {"trial": getattr(member, "trial", member).number}  # type: ignore[attr-defined]
+            trial: Any = getattr(member, "trial", member)
+            row: dict[str, Any] = {"trial": trial.number}
             row |= {"architecture": str(member.architecture), "key": member.architecture.key, **member.values}
             for name, value in member.values.items():
                 if name != self.objectives[0].name and self.unpruned.get(name):

@@ -67,7 +67,9 @@ class SqlStore(Store):
         def write(connection: Connection) -> Sequence[Row[Any]]:
             now, told = time.time(), _next_told(connection)
             row = _row(replace(trial, finished=now, told=told))
-            ends = {name: row[name] for name in ("status", "values", "details", "reason", "finished", "told", "curve", "seconds")}
+            ends = {
+                name: row[name] for name in ("status", "values", "details", "reason", "finished", "told", "curve", "seconds")
+            }
             running = trials.c.number == trial.number, trials.c.status == Status.RUNNING.value
             if connection.execute(update(trials).where(*running).values(ends)).rowcount != 1:
                 raise not_running(self.name, trial)
@@ -128,7 +130,7 @@ class SqlStore(Store):
 
         curves = schema().curves
         rows = self._rows(select(curves.c.step, curves.c["values"]).where(curves.c.name == name).order_by(curves.c.step))
-        return [(step, self._json(text)) for step, text in rows]
+        return [(row.step, self._json(row._mapping["values"])) for row in rows]
 
     def curves(self) -> list[str]:
         from sqlalchemy import select

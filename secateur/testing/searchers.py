@@ -22,8 +22,9 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
-from secateur.search.base import Proposal, Result, Searcher
+from secateur.search.base import Searcher
 from secateur.testing.toys import Toy, toy
+from secateur.trial import Trial
 
 Build = Callable[..., Searcher]
 
@@ -35,13 +36,13 @@ def _keys(asked: Sequence[Architecture]) -> list[str]:
     return [a.key for a in asked]
 
 
-def _outcome(problem: Toy, proposal: Proposal) -> Result:
+def _outcome(problem: Toy, proposal: Trial) -> Trial:
     """A result of some status, by proposal number: every fourth fails, every fifth breaks a bound."""
     if proposal.id % 4 == 1:
-        return Result(proposal.id, proposal.architecture, "failed", reason="out of memory")
+        return Trial(proposal.id, proposal.architecture, "failed", reason="out of memory")
     if proposal.id % 5 == 3:
         known = {"parameters": problem.evaluate(proposal.architecture)["parameters"]}
-        return Result(proposal.id, proposal.architecture, "infeasible", values=known, reason="parameters 9 > 8")
+        return Trial(proposal.id, proposal.architecture, "infeasible", values=known, reason="parameters 9 > 8")
     return problem.result(proposal.architecture, proposal.id)
 
 
@@ -76,7 +77,7 @@ class SearcherContract:
     def test_resumes_with_proposals_pending(self, build: Build) -> None:
         problem = toy("medium")
         going = build(problem.space, problem.objectives, seed=6)
-        waiting: list[Proposal] = []
+        waiting: list[Trial] = []
         for _ in range(5):  # three asked, the two newest told, out of order: one more pending each time
             oldest, *rest = going.ask(3)
             waiting.append(oldest)
@@ -116,13 +117,13 @@ class SearcherContract:
         if searcher.takes_extra:
             assert searcher.history == [extra]
             assert searcher.front() == [extra]
-            assert taken.key in searcher.seen
+            assert (taken.key, None) in searcher.seen
         else:
             assert not searcher.history
             assert not searcher.seen
         assert searcher.asked == 0, "a result nobody asked for is no trial"
-        searcher.tell(Result(None, left, values={"error": 0.5}, origin="sweep"))
-        assert left.key not in searcher.seen, "a result that lacks an objective is none"
+        searcher.tell(Trial(None, left, values={"error": 0.5}, origin="sweep"))
+        assert (left.key, None) not in searcher.seen, "a result that lacks an objective is none"
 
     def test_declines_results_nobody_asked_for(self, build: Build) -> None:
         problem = toy("medium")
@@ -139,7 +140,7 @@ class SearcherContract:
         whole = other.space.largest()
         searcher.tell(other.result(whole, origin="cache"))
         assert not searcher.history
-        assert (whole.key in searcher.seen) == searcher.takes_extra
+        assert ((whole.key, None) in searcher.seen) == searcher.takes_extra
         if searcher.takes_extra:
             assert whole.key not in _keys(problem.run(searcher, TRIALS))
 
@@ -176,7 +177,7 @@ class SearcherContract:
             searcher = build(problem.space, problem.objectives)
             for _ in range(TRIALS):
                 for proposal in searcher.ask():
-                    searcher.tell(Result(proposal.id, proposal.architecture, status, reason="as asked"))
+                    searcher.tell(Trial(proposal.id, proposal.architecture, status, reason="as asked"))
             assert searcher.asked == TRIALS
             assert searcher.front() == []
 
@@ -190,7 +191,7 @@ class SearcherContract:
                 del values["parameters"]
             else:
                 values["parameters"] = value
-            result = Result(proposal.id, proposal.architecture, values=values)
+            result = Trial(proposal.id, proposal.architecture, values=values)
             message = _refused(lambda s=searcher, r=result: s.tell(r))  # type: ignore[misc]
             assert "`parameters`" in message
             assert "failed" in message

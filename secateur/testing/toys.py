@@ -11,8 +11,9 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.objectives import Objective, matrix
 from secateur.pareto import hypervolume, non_dominated
-from secateur.search.base import Result, Searcher
+from secateur.search.base import Searcher
 from secateur.spaces.pruning import Large, Layer, Medium, PruningSpace, Shape, Small, Sublayer
+from secateur.trial import Trial
 
 #: Small enough to enumerate every space of.
 SHAPE = Shape(layers=2, heads=2, units=3)
@@ -59,9 +60,9 @@ class Toy:
         """A point (m,) worse than every architecture of the space."""
         return np.asarray(self.points(self.space.every()).max(axis=0) + 1e-3)
 
-    def result(self, architecture: Architecture, number: int | None = None, origin: str = "asked") -> Result:
+    def result(self, architecture: Architecture, number: int | None = None, origin: str = "asked") -> Trial:
         """The complete result of an architecture; `number` is the proposal's id."""
-        return Result(number, architecture, values=self.evaluate(architecture), origin=origin)
+        return Trial(number, architecture, values=self.evaluate(architecture), origin=origin)
 
     def run(self, searcher: Searcher, trials: int) -> list[Architecture]:
         """Ask, evaluate and tell, one at a time: the architectures asked, fewer than `trials` where the searcher ends."""

@@ -50,7 +50,7 @@ def evaluate(
     import secateur.auto  # noqa: F401 - the tokenizer's loader asks transformers for the configuration of our classes
     from secateur.checkpoints.pretrained import load_causal
     from secateur.checkpoints.tokenizers import tokenizer_of
-    from secateur.devices import resolve_device
+    from secateur.devices.device import resolve_device
 
     where = resolve_device(device)
     network, tokenizer = load_causal(model), tokenizer_of(model)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from secateur.errors import ConfigurationError, StudyError
 from secateur.checkpoints.folders import is_trained
+from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
 from secateur.export.trained import export_trained
 from secateur.runs.design.training import UNFINISHED
@@ -53,7 +53,8 @@ def export(
     member = opened.choose(key, under, "export", "body_parameters=50%")
     if to is None:
         raise ConfigurationError("say where to: --to names the folder to write, a new one.")
-    return member.save(to, polished=polished, onnx=onnx, int8=int8)
+    exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8)
+    return exported
 
 
 def _forms(folder: Path, to: Path | None, choices: dict[str, object], *, onnx: bool, int8: bool) -> Exported:

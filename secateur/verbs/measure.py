@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from secateur.devices.setup import Setup, generation_fault
-from secateur.errors import ConfigurationError, ModelError, first_line
+from secateur.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from secateur.devices.measurement import Measurement
 
 ABOUT = {name: option.about for name, option in Setup.options().items()}
@@ -49,4 +45,3 @@ def measure(
 
     check_setup(setup)
     return measure_network(model, load_any(model), setup, generate)
-

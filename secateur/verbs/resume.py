@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from secateur.errors import StudyError
+from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
 from secateur.runs.starting import go_on
-from secateur.runs.design.training import UNFINISHED
 
 
 def resume(

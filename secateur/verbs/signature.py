@@ -25,7 +25,7 @@ def takes(settings: type[RunSettings]) -> Callable[[Callable[..., Any]], Callabl
         parameters = []
         for field in fields(settings):
             default: Any = field.default if field.default_factory is MISSING else field.default_factory()
-            kind = inspect.Parameter.KEYWORD_ONLY
+            kind: Any = inspect.Parameter.KEYWORD_ONLY
             if options[field.name].positional:
                 kind, default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
             hint = hints[field.name]

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from secateur.errors import ConfigurationError, StudyError
+from secateur.errors import StudyError
 from secateur.runs.design.run import DesignRun
 from secateur.runs.design.training import Trained
-from secateur.runs.folder import parse_under
-from secateur.runs.opening import open_run
+from secateur.runs.folder import open_run
 
 
 def train(
@@ -49,10 +48,8 @@ def train(
     Raises ConfigurationError, DataError, StudyError, or Stopped on Ctrl-C, when what was done is saved.
     """
     given = {name: value for name, value in locals().items() if name not in ("run", "key", "under")}
-    if (key is None) == (not under):
-        raise ConfigurationError("say which architecture to train: either --under latency=200ms or --key …")
     opened = open_run(run)
     if not isinstance(opened, DesignRun):
         raise StudyError(f"`{run}` is no run of `secateur design`: its networks are trained already. See secateur export.")
-    member = opened.member(key) if key is not None else opened.front.best(under=parse_under(under))
-    return member.train(**given)
+    trained: Trained = opened.choose(key, under, "train", "latency=200ms").train(**given)
+    return trained

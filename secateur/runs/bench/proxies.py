@@ -7,9 +7,9 @@ from pathlib import Path
 
 from secateur.errors import ConfigurationError
 from secateur.runs.bench.judging import TRUE, judge
+from secateur.runs.bench.material import gather
 from secateur.runs.bench.results import PAGE, SCORES, ProxyStudy, notes
 from secateur.runs.bench.scoring import CUTS, ScoreFile, proxy_names, score_table
-from secateur.runs.bench.setup import make_setup
 from secateur.runs.progress import Progress
 from secateur.settings import Settings, option
 from secateur.tables import read_trained
@@ -56,14 +56,14 @@ def judge_proxies(settings: ProxySettings, progress: Progress) -> ProxyStudy:
         (to / f"{PAGE}.unfinished").unlink()
     except OSError as error:
         raise _unwritable(to, error) from error
-    setup = make_setup(table, s.text, s.tokenizer, s.vocabulary, s.batch, s.length, s.seed)
+    material = gather(table, s.text, s.tokenizer, s.vocabulary, s.batch, s.length, s.seed)
     try:
         with progress.bar("scoring networks") as advance:
-            scores = score_table(networks, names, setup, ScoreFile(to / SCORES), advance=advance)
+            scores = score_table(networks, names, material, ScoreFile(to / SCORES), advance=advance)
     except OSError as error:
         raise _unwritable(to, error, f"What was scored is in {SCORES}: the same command goes on from there.") from error
     judged = [judge(name, networks, scores[name], s.seed) for name in names]
-    study = ProxyStudy(to, judged, table.ceiling(TRUE), notes(table, networks, setup, judged))
+    study = ProxyStudy(to, judged, table.ceiling(TRUE), notes(table, networks, material, judged))
     try:
         study.write(networks, scores)
     except OSError as error:

@@ -11,8 +11,8 @@ from typing import Any
 from secateur.report.numbers import MISSING, show
 from secateur.report.proxies_page import proxies_html
 from secateur.runs.bench.judging import COSTS, TRUE, Judged, figures
+from secateur.runs.bench.material import Material
 from secateur.runs.bench.scoring import Score
-from secateur.runs.bench.setup import Setup
 from secateur.tables import Ceiling, Ranking, Table
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
@@ -73,13 +73,13 @@ class ProxyStudy:
         (self.folder / PAGE).write_text(page, encoding="utf-8")
 
 
-def notes(table: Table, networks: Table, setup: Setup, judged: Sequence[Judged]) -> list[str]:
+def notes(table: Table, networks: Table, material: Material, judged: Sequence[Judged]) -> list[str]:
     """What a reader must know of the figures. `networks` is the table with one row per architecture."""
     sources = ", ".join(f"{(networks.source == s).sum()} {s}" for s in table.sources)
     said = [
         f"{len(networks)} architectures ({sources}), {len(table)} trainings; several trainings of one are averaged. "
         "A positive correlation: what the proxy likes has the lower perplexity.",
-        f"Proxies see {setup.data}. Best k %: by perplexity; common k %: the share of the proxy's best k % that is truly "
+        f"Proxies see {material.data}. Best k %: by perplexity; common k %: the share of the proxy's best k % that is truly "
         "among them.",
     ]
     if any(j.name.startswith("partial_") for j in judged):

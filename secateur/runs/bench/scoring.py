@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.errors import ConfigurationError, EvaluationFailure, UnknownNameError, first_line
 from secateur.objectives import QUANTITIES
-from secateur.runs.bench.setup import Setup
+from secateur.runs.bench.material import Material
 from secateur.spaces import decoder_counts
 from secateur.tables import Table
 
@@ -91,9 +91,9 @@ def _number(text: str) -> float | None:
 class _Network:
     """A row of the table, and what proxies say of its network, which is built when the first of them asks for it."""
 
-    def __init__(self, table: Table, row: int, setup: Setup) -> None:
+    def __init__(self, table: Table, row: int, material: Material) -> None:
         self.architecture, self.key = table.architectures[row], table.keys[row]
-        self.table, self.setup = table.take([row]), setup
+        self.table, self.material = table.take([row]), material
         budgets = self.table.budgets.reshape(-1)
         self.steps = budgets[np.isfinite(budgets)]
 
@@ -106,13 +106,7 @@ class _Network:
     def built(self) -> Any:
         from secateur.decoders import build
 
-        return build(
-            self.architecture,
-            vocabulary=self.setup.tokens,
-            positions=max(self.setup.positions, self.setup.batch.shape[1]),
-            cutoffs=self.setup.cutoffs,
-            seed=self.setup.seed,
-        )
+        return build(self.architecture, self.material.sizes, seed=self.material.seed)
 
     def settings(self, name: str) -> str:
         """A digest of what a score depends on."""
@@ -121,11 +115,11 @@ class _Network:
             curve = tuple(self.table.curves["curve"][0, : len(steps)].tolist()) if steps else ()
             numbers = (self.number(name) for name in ("tokens", "batch", "length"))
             counts = (n if n is None or not n.is_integer() else int(n) for n in numbers)
-            spent = (self.table.seconds_to(self.key), *counts, self.setup.vocabulary, self.setup.cutoffs)
-            return digest("curve", str(steps), str(curve), str(spent), str(self.setup.batch.shape[1]))
+            spent = (self.table.seconds_to(self.key), *counts, self.material.vocabulary, self.material.cutoffs)
+            return digest("curve", str(steps), str(curve), str(spent), str(self.material.batch.shape[1]))
         if name == "decoder_parameters":
             return digest("count", name)
-        return digest(self.setup.fingerprint, name, str(self.number(name)) if name == "parameters" else "")
+        return digest(self.material.fingerprint, name, str(self.number(name)) if name == "parameters" else "")
 
     def scored(self, name: str, settings: str, *, flops: bool) -> Score:
         """The score, or its failure; `flops` are counted where asked for."""
@@ -164,10 +158,10 @@ class _Network:
         seconds = None if whole is None else whole * share
         tokens, batch, length = map(self.number, ("tokens", "batch", "length"))
         tokens = tokens or (batch * length * steps[-1] if batch and length else None)
-        if tokens is None or self.architecture.space != "decoder" or self.setup.vocabulary is None:
+        if tokens is None or self.architecture.space != "decoder" or self.material.vocabulary is None:
             return -loss, seconds, None
-        length = int(length or self.setup.batch.shape[1])
-        forward = 2 * decoder_counts.macs(self.architecture, 1, length, self.setup.vocabulary, self.setup.cutoffs) / length
+        length = int(length or self.material.batch.shape[1])
+        forward = 2 * decoder_counts.macs(self.architecture, self.material.sizes, 1, length) / length
         return -loss, seconds, 3 * forward * tokens * share
 
     def _low_cost(self, name: str, flops: bool) -> tuple[float, float, float | None]:
@@ -175,8 +169,8 @@ class _Network:
 
         from secateur.estimators.proxies import cost, score
 
-        network, seed = self.built, self.setup.seed
-        ids = torch.as_tensor(np.ascontiguousarray(self.setup.batch, dtype=np.int64))
+        network, seed = self.built, self.material.seed
+        ids = torch.as_tensor(np.ascontiguousarray(self.material.batch, dtype=np.int64))
         batch = {"input_ids": ids, "labels": ids}
         started = time.perf_counter()
         value = score(name, network, batch, seed=seed)
@@ -186,17 +180,17 @@ class _Network:
 
 def _parameters(network: _Network) -> float:
     """Those of the table where it has them."""
-    setup, known = network.setup, network.number("parameters")
+    material, known = network.material, network.number("parameters")
     if known is not None:
         return known
-    return decoder_counts.parameters(network.architecture, setup.tokens, setup.positions, setup.cutoffs)
+    return decoder_counts.parameters(network.architecture, replace(material.sizes, positions=material.positions))
 
 
 #: Proxies that are counted from the architecture alone: nothing is built.
 COUNTS: dict[str, Callable[[_Network], float]] = {
     "decoder_parameters": lambda n: decoder_counts.decoder_parameters(n.architecture),
     "parameters": _parameters,
-    "macs": lambda n: decoder_counts.macs(n.architecture, *n.setup.size, n.setup.tokens, n.setup.cutoffs),
+    "macs": lambda n: decoder_counts.macs(n.architecture, n.material.sizes, *n.material.size),
 }
 #: The other proxies: scores of a network that is built.
 LOW_COST = tuple(name for name, q in QUANTITIES.items() if q.direction == "max" and name not in COUNTS)
@@ -223,7 +217,7 @@ def proxy_names(wanted: Iterable[str], cuts: Sequence[float] = CUTS) -> list[str
 def score_table(
     table: Table,
     names: Sequence[str],
-    setup: Setup,
+    material: Material,
     file: ScoreFile,
     *,
     advance: Callable[[int, int], None] = lambda _done, _total: None,
@@ -236,7 +230,7 @@ def score_table(
     counted = _spread(table)
     found: dict[str, list[Score]] = {name: [] for name in names}
     for row, key in enumerate(table.keys):
-        network = _Network(table, row, setup)
+        network = _Network(table, row, material)
         for name in names:
             settings = network.settings(name)
             known = file.get(key, name, settings)

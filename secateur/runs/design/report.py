@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from secateur.report import DesignReportData
+from secateur.report.data import Row
 from secateur.report.numbers import shown_as
-from secateur.report.rows import Column, Row, Table
+from secateur.report.rows import Column, Table
 from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.trial import MEASURED
@@ -27,9 +28,7 @@ class DesignReport(Report):
         return DesignReportData(
             **self.common(f"{_BACKBONES[run.configuration.backbone]} decoders for this device"),
             directions={o.name: o.direction for o in run.objectives},
-            trials=[
-                {**trial_row(t), "choices": dict(t.architecture.choices)} for t in run.trials if t.origin != MEASURED
-            ],
+            trials=[{**trial_row(t), "choices": dict(t.architecture.choices)} for t in run.trials if t.origin != MEASURED],
             front=[_member(m) for m in run.front],
             notes=run.notes,
             load_code=self._train("{key}"),
@@ -55,7 +54,11 @@ class DesignReport(Report):
         columns += [Column(name, _SHORT.get(name, name.replace("_", " ")), shown_as(name)) for name in names]
         if any("predicted_latency" in m.details for m in members):
             columns.append(Column("predicted_latency", "predicted", "seconds"))
-        return Table(columns, [_row(m) for m in members]), f"{self.heading(members)}; parameters of the decoder and in all", None
+        return (
+            Table(columns, [_row(m) for m in members]),
+            f"{self.heading(members)}; parameters of the decoder and in all",
+            None,
+        )
 
     def next_step(self) -> str:
         return f"Train:  {self._train('KEY')}"

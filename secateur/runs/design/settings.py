@@ -41,9 +41,7 @@ class DesignSettings(RunSettings):
     width: Values = option(PAPER["width"], "Range of the model's width.", panel=_SPACE)
     inner: Values = option(PAPER["inner"], "Range of the inner width, at least twice the model's.", panel=_SPACE)
     heads: Values = option(list(PAPER["heads"]), "Numbers of heads.", panel=_SPACE)
-    embedding: Values = option(
-        list(PAPER["embedding"]), "Widths of the adaptive embedding; 0 is a plain table.", panel=_SPACE
-    )
+    embedding: Values = option(list(PAPER["embedding"]), "Widths of the adaptive embedding; 0 is a plain table.", panel=_SPACE)
     factor: Values = option(
         [1, 2, 4], "Factors k by which rarer words' vectors are narrower; 4 in the paper's preset.", panel=_SPACE
     )
@@ -84,9 +82,7 @@ class DesignSettings(RunSettings):
     batch: int = shared(Setup, "batch", about="Texts per measured pass.", panel=_MEASURE)
     length: int = shared(Setup, "length", 192, about="Tokens per measured text.", panel=_MEASURE)
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
-    unsteady: bool = option(
-        False, "Go on where the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady"
-    )
+    unsteady: bool = option(False, "Go on where the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady")
     baselines: bool = option(True, "Measure layer-scaled baselines to compare.", panel=_MEASURE)
     device: str = shared(RunSettings, "device", "cpu")
 

@@ -10,12 +10,15 @@ from typing import Any
 from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.decoders import Builder
-from secateur.devices import check_runtime, check_steady, describe_device, resolve_device
+from secateur.devices.device import describe_device, resolve_device
+from secateur.devices.runtime import check_setup
+from secateur.devices.steadiness import check_steady
 from secateur.errors import BoundError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import DecoderCost
 from secateur.estimators.latency import LatencyEstimator
-from secateur.estimators.latency_model import Fitting, LatencyModel, PredictedLatency
+from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.latency_sample import Fitting
 from secateur.estimators.measuring import measuring
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.together import Together
@@ -58,7 +61,7 @@ class DesignWork(Work):
         check_bounds(space.name, self.asked(), least, most, {})
         if space.size() < 2:
             raise StudyError("the space has one architecture only: there is nothing to search. Widen a range.")
-        check_runtime(self.c.runtime, self.device)
+        check_setup(self.setup)
         self.check_workers(self.wanted if self.c.measure == "all" else [])
         self.searcher()  # what it refuses, it refuses now
 

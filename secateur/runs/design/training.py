@@ -101,7 +101,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
 
         need_onnx()
     from secateur.decoders import build
-    from secateur.devices import resolve_device
+    from secateur.devices.device import resolve_device
     from secateur.export.trained import save_trained
     from secateur.tasks.text import encode, load_text
     from secateur.training.text_trainer import evaluate_text

@@ -8,8 +8,9 @@ from typing import Any
 from secateur.methods.weight_sharing import ORDER
 from secateur.objectives import QUANTITIES
 from secateur.report import ReportData
+from secateur.report.data import Row
 from secateur.report.numbers import shown_as
-from secateur.report.rows import Column, Row, Table
+from secateur.report.rows import Column, Table
 from secateur.runs.prune.run import SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
 

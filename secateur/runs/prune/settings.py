@@ -110,9 +110,7 @@ class PruneSettings(RunSettings):
     temperature: float = shared(TrainingSettings, "temperature", 2.0, panel=_TRAIN)
     squared_temperature: bool = shared(TrainingSettings, "squared_temperature", True, panel=_TRAIN)
     distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
-    group_by_length: bool = shared(
-        TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle"
-    )
+    group_by_length: bool = shared(TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle")
     gradient_checkpointing: bool = shared(
         TrainingSettings, "gradient_checkpointing", panel=_TRAIN, flag="--gradient-checkpointing"
     )

@@ -1,4 +1,4 @@
-"""The stages of a pruning run: those of its method, then search, polish and report. Each leaves its result in the run's folder."""
+"""The stages of a pruning run: those of its method, then search, polish and report. What each leaves lies in the folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from secateur.architecture import Architecture, digest
 from secateur.catalogue import find
 from secateur.checkpoints.tokenizers import tokenizer_of
-from secateur.devices import describe_device, resolve_device
+from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.setup import Setup
 from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections import deque
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -106,10 +107,8 @@ class _Worker:
 
     def begin(self, task: Task) -> None:
         self.task = task
-        try:
+        with suppress(OSError):  # it has died already: `take` will notice
             self.pipe.send(task)
-        except OSError:  # it has died already: `take` will notice
-            pass
 
     def end(self) -> None:
         self.process.terminate()

@@ -10,13 +10,14 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.errors import ConfigurationError, DataError
 from secateur.rng import generator
+from secateur.spaces.decoder_sizes import Sizes
 from secateur.tables import Table
 
 _NO_VOCABULARY = "`vocabulary` must be given: the table has no column of that name. Use --vocabulary."
 
 
 @dataclass(frozen=True)
-class Setup:
+class Material:
     """`batch`: token ids (examples, length). `data` says where those come from.
 
     `vocabulary` None: unknown, so that only what needs none can be scored. `cutoffs` None: those of the vocabulary's size.
@@ -41,24 +42,26 @@ class Setup:
         return self.batch.shape[0], self.batch.shape[1]
 
     @property
-    def tokens(self) -> int:
+    def sizes(self) -> Sizes:
+        """What the networks have beside their architecture; positions for the batch at least."""
         if self.vocabulary is None:
             raise ConfigurationError(_NO_VOCABULARY)
-        return self.vocabulary
+        return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=max(self.positions, self.size[1]))
 
 
-def make_setup(
+def gather(
     table: Table, text: str | None, tokenizer: str | None, vocabulary: int | None, batch: int, length: int, seed: int
-) -> Setup:
+) -> Material:
     """Sizes from the table where it says them, tokens from the text or drawn."""
     known = vocabulary or _agreed(table, "vocabulary")
     positions = _agreed(table, "positions") or 1024
     rng = generator(seed, "batch")
     if text is None:
         ids = rng.integers(0, known or 2, size=(batch, length))
-        return Setup(ids, f"random tokens (seed {seed})", known, positions, _cutoffs(table), seed)
+        return Material(ids, f"random tokens (seed {seed})", known, positions, _cutoffs(table), seed)
+    from secateur.checkpoints.tokenizers import load_tokenizer
     from secateur.tasks.text import load_text, token_ids
-    from secateur.tasks.tokenizers import check_fits, load_tokenizer, train_tokenizer
+    from secateur.tasks.tokenizers import check_fits, train_tokenizer
 
     said = load_text(text).train
     if known is None and tokenizer is None:
@@ -74,7 +77,7 @@ def make_setup(
         )
     starts = rng.integers(0, len(tokens) - length + 1, size=batch)
     ids = np.stack([tokens[start : start + length] for start in starts]).astype(np.int64)
-    return Setup(ids, f"{batch} texts of {length} tokens from `{text}`", known, positions, _cutoffs(table), seed)
+    return Material(ids, f"{batch} texts of {length} tokens from `{text}`", known, positions, _cutoffs(table), seed)
 
 
 def _agreed(table: Table, name: str) -> int | None:
