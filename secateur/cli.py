@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -58,35 +58,49 @@ def _command(verb: Callable[..., Any], show: Callable[[Any], None], group: str |
             _fail([str(stop) or "stopped."], code=130)
 
     command.__doc__ = (verb.__doc__ or "").split("\n\n    Raises")[0]  # what it raises is for readers of the code
-    if hasattr(verb, "settings"):
-        _describe(command, verb)
+    parameters = _described(verb) if hasattr(verb, "settings") else _written(verb)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
     (GROUPS[group] if group else app).command(verb.__name__, hidden=hidden)(command)
 
 
-def _describe(command: Any, verb: Any) -> None:
-    """Give a command the options that the settings of its verb describe."""
-    settings = verb.settings
+def _written(verb: Any) -> list[inspect.Parameter]:
+    """The options as they stand in a verb's own signature. What it returns may be known to type checkers only."""
+    found = inspect.signature(verb).parameters.values()
+    return [p.replace(annotation=eval(p.annotation, verb.__globals__)) for p in found]
+
+
+def _described(verb: Any) -> list[inspect.Parameter]:
+    """The options that a verb's settings describe."""
+    settings, options = verb.settings, verb.settings.options()
+    folder = f"The run's folder; by default the next free number, runs/{settings.verb}-001."
     own = {
-        "to": typer.Option(
-            help=f"The run's folder; by default the next free number, runs/{settings.verb}-001.", show_default=False
-        ),
+        "to": typer.Option(help=folder, show_default=False),
         "progress": typer.Option("--progress/--quiet", help="Show progress."),
     }
     parameters = []
     for name, parameter in inspect.signature(verb).parameters.items():
-        described = own.get(name)
-        if described is None:
-            option = settings.options()[name]
+        described, hint = own.get(name), parameter.annotation
+        if name in options:
+            option = options[name]
+            # Of a field that a preset may set, the signature's default is None: the help shows the field's own.
+            shown = _shown(settings.usual(name)) if parameter.default is None else True
             flags = [option.flag] if option.flag else []
-            usual = getattr(settings, name, None)  # of a field that a preset may set, the signature's default is None
-            shown = str(usual) if parameter.default is None and usual is not None else parameter.default is not None
             described = typer.Option(*flags, help=option.about, rich_help_panel=option.panel, show_default=shown)
-        hint = parameter.annotation
-        if name in settings.options() and hint == (str | list[int]) | None:
-            hint = str | None
-        parameters.append(parameter.replace(annotation=Annotated[hint, described], kind=inspect.Parameter.KEYWORD_ONLY))
-    command.__signature__ = inspect.Signature(parameters)
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
+            if str in get_args(hint) and list[int] in get_args(hint):  # on the command line, numbers are a text
+                hint = str | None
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(parameter.replace(annotation=Annotated[hint, described], kind=kind))
+    return parameters
+
+
+def _shown(default: Any) -> str | bool:
+    """A default as the help shows it."""
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, list):
+        return ", ".join(map(str, default)) or False
+    return False if default is None else str(default)
 
 
 def _fail(lines: list[str], code: int = 2) -> None:

@@ -89,6 +89,14 @@ class Settings:
         return {f.name: f.metadata.get("option", Option()) for f in dataclasses.fields(cls)}
 
     @classmethod
+    def usual(cls, name: str) -> Any:
+        """The default of a field; None where it has none."""
+        field = next(f for f in dataclasses.fields(cls) if f.name == name)
+        if field.default_factory is not dataclasses.MISSING:
+            return field.default_factory()
+        return None if field.default is dataclasses.MISSING else field.default
+
+    @classmethod
     def hints(cls) -> dict[str, Any]:
         """Name → type of each field."""
         found = get_type_hints(cls)

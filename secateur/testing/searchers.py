@@ -38,9 +38,9 @@ def _keys(asked: Sequence[Architecture]) -> list[str]:
 
 def _outcome(problem: Toy, proposal: Trial) -> Trial:
     """A result of some status, by proposal number: every fourth fails, every fifth breaks a bound."""
-    if proposal.id % 4 == 1:
+    if (proposal.id or 0) % 4 == 1:
         return Trial(proposal.id, proposal.architecture, "failed", reason="out of memory")
-    if proposal.id % 5 == 3:
+    if (proposal.id or 0) % 5 == 3:
         known = {"parameters": problem.evaluate(proposal.architecture)["parameters"]}
         return Trial(proposal.id, proposal.architecture, "infeasible", values=known, reason="parameters 9 > 8")
     return problem.result(proposal.architecture, proposal.id)

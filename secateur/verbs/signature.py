@@ -17,13 +17,14 @@ def takes(settings: type[RunSettings]) -> Callable[[Callable[..., Any]], Callabl
     A field that a preset may set defaults to None, which stands for the preset's value.
     """
     hints, options = settings.hints(), settings.options()
+    shared = {f.name for f in fields(RunSettings)} - {"preset"}  # after what is the job's own
     preset = {name for values in settings.presets.values() for name in values}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = list(inspect.signature(function).parameters.values())[1:]
         types = get_type_hints(function)
         parameters = []
-        for field in fields(settings):
+        for field in sorted(fields(settings), key=lambda f: f.name in shared):
             default: Any = field.default if field.default_factory is MISSING else field.default_factory()
             kind: Any = inspect.Parameter.KEYWORD_ONLY
             if options[field.name].positional:
