@@ -1,13 +1,21 @@
 """Property tests draw the same examples in every run; `HYPOTHESIS_PROFILE=explore pytest` draws new ones, and more of them.
 
 Toys are computed with one thread: threads that wait for each other cost more than they bring, and most on a busy machine.
+Toy runs of `secateur prune` and `secateur design` are made once, for all tests that only read them.
 """
 
 from __future__ import annotations
 
+import csv
+import functools
 import gc
+import itertools
 import os
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -25,3 +33,159 @@ def _libraries_are_no_garbage() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
+
+
+# A server of PostgreSQL
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """A schema of its own on the server that SECATEUR_POSTGRES names."""
+    url = os.environ.get("SECATEUR_POSTGRES")
+    if not url:
+        pytest.skip("SECATEUR_POSTGRES names no server")
+    import sqlalchemy
+
+    name = f"secateur_{uuid.uuid4().hex[:12]}"
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE SCHEMA {name}")
+    yield f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"DROP SCHEMA {name} CASCADE")
+    engine.dispose()
+
+
+# Toy runs
+
+GOOD, BAD = ("fine", "lovely", "bright"), ("dull", "awful", "grey")
+NOUNS = ("film", "plot", "cast", "song", "scene", "end", "start", "light")
+
+
+def sentences() -> list[tuple[str, str]]:
+    """96 sentences whose label is plain from one word."""
+    rows = []
+    for noun, (place, word) in itertools.product(NOUNS, enumerate(GOOD + BAD)):
+        label = "good" if place < 3 else "bad"
+        rows += [(f"a {word} {noun}", label), (f"the {noun} is {word} indeed", label)]
+    return rows
+
+
+#: A pruning run of seconds.
+QUICK_PRUNE: dict[str, Any] = {
+    "text": ["review"],
+    "label": "verdict",
+    "epochs": 8.0,
+    "learning_rate": 3e-3,
+    "order_epochs": 3.0,
+    "order_learning_rate": 3e-3,
+    "batch_size": 16,
+    "trials": 6,
+    "max_length": 16,
+    "latency_length": 16,
+    "polish_epochs": 1.0,
+    "polish_at": ["50%", "90%"],
+    "device": "cpu",
+    "progress": False,
+}
+#: A design run of seconds.
+QUICK_DESIGN: dict[str, Any] = {
+    "layers": "1..3",
+    "width": "16..48:16",
+    "inner": "32..128:16",
+    "heads": "2,4",
+    "embedding": "8,16",
+    "vocabulary": 60,
+    "positions": 16,
+    "length": 8,
+    "trials": 60,
+    "seconds": 0.05,
+    "fit_seconds": 1.0,
+    "most_measured": 6,
+    "unsteady": True,
+    "baselines": False,
+    "progress": False,
+}
+
+
+@contextmanager
+def measured_briefly() -> Iterator[None]:
+    """Runs measure a latency for a moment, and watch whether the device is steady for a moment."""
+    import secateur.runs.design.stages as design
+    import secateur.runs.prune.stages as prune
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prune, "SECONDS", 0.05)
+        patch.setattr(design, "check_steady", functools.partial(design.check_steady, seconds=0.02))
+        yield
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    with measured_briefly():
+        yield
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of 3 layers, 16 wide, with its tokenizer."""
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_tokenizer import toy_tokenizer
+
+    folder = tmp_path_factory.mktemp("model") / "tiny-bert"
+    toy_model("bert").save_pretrained(folder)
+    toy_tokenizer([text for text, _ in sentences()], max_length=32).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("review", "verdict"))
+        writer.writerows(sentences())
+    return path
+
+
+@pytest.fixture(scope="session")
+def quick_prune(model_folder: Path, data_file: Path) -> Callable[..., Any]:
+    """`secateur.prune` on toys, in seconds: `quick_prune(to, **changes)`."""
+    import secateur
+
+    def prune(to: Path, **changes: Any) -> Any:
+        return secateur.prune(**{"model": str(model_folder), "data": str(data_file), **QUICK_PRUNE, "to": to, **changes})
+
+    return prune
+
+
+@pytest.fixture(scope="session")
+def quick_design() -> Callable[..., Any]:
+    """`secateur.design` on toys, in seconds: `quick_design(to, **changes)`."""
+    import secateur
+
+    def design(to: Path, **changes: Any) -> Any:
+        return secateur.design(**{**QUICK_DESIGN, "to": to, **changes})
+
+    return design
+
+
+@pytest.fixture(scope="session")
+def pruned(tmp_path_factory: pytest.TempPathFactory, quick_prune: Callable[..., Any]) -> Path:
+    """The folder of a finished run of `secateur prune`: to be read only."""
+    folder = tmp_path_factory.mktemp("runs") / "prune-001"
+    with measured_briefly():
+        quick_prune(folder).close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def designed(tmp_path_factory: pytest.TempPathFactory, quick_design: Callable[..., Any]) -> Path:
+    """The folder of a finished run of `secateur design`, with baselines of one and two layers: to be read only."""
+    from secateur.runs.design import baselines
+
+    folder = tmp_path_factory.mktemp("runs") / "design-001"
+    with measured_briefly(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baselines, "LAYERS", range(1, 3))
+        quick_design(folder, baselines=True).close()
+    return folder
