@@ -95,6 +95,7 @@ class Work(ABC):
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
+        estimators = self.estimators()  # here also where workers make their own: the unpruned network's values come of it
         recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
         executor = Processes(recipe, self.c.workers) if self.c.workers > 1 else None
         if executor is not None:
@@ -109,7 +110,7 @@ class Work(ABC):
             study = Study(
                 self.store,
                 self.searcher(),
-                [] if executor else self.estimators(),
+                [] if executor else estimators,
                 run.objectives,
                 run.unpruned,
                 bounds=run.bounds,
