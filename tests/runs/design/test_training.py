@@ -206,6 +206,6 @@ def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
         train(run.folder, text=text, to=tmp_path / "d", **options)
 
 
-def test_a_pruning_run_has_nothing_to_train(finished: Path, text: Path, tmp_path: Path) -> None:
+def test_a_pruning_run_has_nothing_to_train(pruned: Path, text: Path, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="is no run of `secateur design`"):
-        train(finished, text=text, to=tmp_path / "d", key="abc", progress=False)
+        train(pruned, text=text, to=tmp_path / "d", key="abc", progress=False)

@@ -1,0 +1,82 @@
+"""The settings of `secateur prune`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
+from secateur.runs.prune.settings import PruneSettings
+
+
+@pytest.fixture
+def given(model_folder: Path, data_file: Path) -> dict[str, Any]:
+    return {"model": str(model_folder), "data": str(data_file), "text": ["review"], "label": "verdict"}
+
+
+def test_what_nobody_gave_comes_from_the_preset_then_from_the_defaults(given: dict[str, Any]) -> None:
+    found = PruneSettings.resolve({**given, "preset": "klein2024", "batch_size": 8, "epochs": None})
+    assert (found.batch_size, found.epochs, found.strategy) == (8, 5.0, "full")
+    assert found.searcher == "ehvi"
+    assert PruneSettings.resolve(given).searcher == "local"
+    assert PruneSettings.resolve({**given, "space": "large"}).searcher == "random"
+
+
+def test_settings_are_plain_text_numbers_and_lists(given: dict[str, Any], tmp_path: Path) -> None:
+    objectives = [Objective.parse("error"), "latency<=20ms"]
+    found = PruneSettings.resolve({**given, "objectives": objectives, "text": "review", "model": Path(given["model"])})
+    assert found.objectives == ["error", "latency<=20ms"]
+    assert found.text == ["review"]
+    assert found.model == given["model"]
+    found.write(tmp_path)
+    assert PruneSettings.read(tmp_path) == found
+
+
+def test_relative_paths_become_absolute(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run can be resumed from anywhere."""
+    monkeypatch.chdir(Path(given["data"]).parent)
+    assert PruneSettings.resolve({**given, "data": Path(given["data"]).name}).data == given["data"]
+
+
+def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="`decoder_parameters` cannot be maximised"):
+        PruneSettings.resolve({**given, "objectives": ["error", Objective.parse("decoder_parameters")]})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"objectives": ["parameters", "error"]}, "the first objective must be `error`, got `parameters`"),
+        ({"objectives": ["error", "error"]}, "named twice"),
+        ({"heads": "6..2"}, "6..2 is empty"),
+        ({"polish_at": ["half"]}, "`half` is no bound"),
+        ({"method": "weight-sharin"}, "`weight-sharing`"),
+        ({"device": "tpu"}, "cpu, cuda, cuda:N, mps or auto"),
+        ({"seed": -1}, "`seed` must be at least 0"),
+        ({"workers": 0}, "`workers` must be at least 1"),
+        ({"store": "study.db"}, "URL of a database"),
+    ],
+)
+def test_faults(given: dict[str, Any], change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        PruneSettings.resolve({**given, **change})
+    assert len(caught.value.faults) == 1
+
+
+def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given: dict[str, Any]) -> None:
+    found = PruneSettings.resolve({**given, "learning_rate": 1e-3, "weight_decay": 0.5})
+    training = found.training()
+    assert (training.epochs, training.learning_rate, training.weight_decay) == (8.0, 1e-3, 0.5)
+    assert found.warming_up() == replace(training, epochs=1.0, learning_rate=5e-5)
+    assert found.polishing() == replace(training, epochs=3.0, learning_rate=5e-5)
+
+
+def test_the_usual_learning_rate_goes_by_the_length_of_the_run(given: dict[str, Any]) -> None:
+    found = PruneSettings.resolve(given)
+    assert found.with_usual_learning_rate(100).learning_rate == 1e-4
+    assert found.with_usual_learning_rate(100_000).learning_rate == 5e-5
+    assert replace(found, learning_rate=1.0).with_usual_learning_rate(100).learning_rate == 1.0

@@ -1,0 +1,105 @@
+"""The stages of a pruning run, on a tiny model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secateur.errors import BoundError, ConfigurationError
+from secateur.methods.weight_sharing import WeightSharing
+from secateur.runs.prune.settings import PruneSettings
+from secateur.study import Journal
+from secateur.verbs.resume import resume
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"space": "medium", "searcher": "local", "heads": "1..", "units": ":4"},
+        {"space": "large", "searcher": "mo-rea", "polish": False, "order": False},
+        {"space": "sublayer", "searcher": "random", "strategy": "sandwich", "objectives": ["error", "latency", "memory"]},
+        {"space": "layer", "strategy": "kd", "objectives": ["error", "macs<=80%"], "polish": False},
+    ],
+    ids=lambda c: c["space"],
+)
+def test_other_spaces_searchers_and_objectives(changes: dict[str, Any], quick_prune: Any, tmp_path: Path) -> None:
+    run = quick_prune(tmp_path / "run", epochs=1.0, **changes)
+    assert len(run.front) >= 1
+    assert (tmp_path / "run" / "report.html").is_file()
+    for member in run.front:
+        for objective in run.objectives:
+            assert objective.violated(member.values, run.unpruned) is None
+    statuses = {t.status for t in run.trials if t.id is not None}
+    assert "failed" not in statuses
+
+
+@pytest.mark.slow
+def test_the_papers_preset_to_the_letter(quick_prune: Any, tmp_path: Path) -> None:
+    own = ("learning_rate", "batch_size", "polish_epochs", "polish_at", "order_epochs", "order_learning_rate")
+    run = quick_prune(tmp_path / "run", preset="klein2024", trials=12, epochs=1.0, **dict.fromkeys(own))
+    c = run.configuration
+    paper = (c.space, c.strategy, c.searcher, c.learning_rate, c.batch_size, c.k, c.temperature)
+    assert paper == ("small", "full", "ehvi", 2e-5, 4, 2, 10.0)
+    assert PruneSettings.presets["klein2024"]["epochs"] == 5
+    assert (c.weight_decay, c.learning_rate_warmup, c.group_by_length, c.distillation_weight) == (0.0, 0.0, False, 1.0)
+    assert len(run.measured) > 1  # the report compares pruned networks also where none was polished
+    assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, False)
+    assert not run.polished
+    assert all(t.origin == "asked" for t in run.trials)
+    assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "report"]
+
+
+def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_path: Path) -> None:
+    for error, changes, said in (
+        (BoundError, {"objectives": ["error", "parameters<=1%"]}, r"`parameters<=1%`.*smallest .* parameters [\d,]+ \(\d"),
+        (BoundError, {"objectives": ["error", "macs>=200%"]}, "largest"),
+        (ConfigurationError, {"searcher": "ehvi", "objectives": ["error"]}, "at least two"),
+        (ConfigurationError, {"max_length": 64, "latency_length": 64, "data": _long(tmp_path)}, "`max_length` must be at most"),
+        (ConfigurationError, {"workers": 2, "objectives": ["error", "latency"]}, "`workers` must be 1 where latency"),
+    ):
+        with pytest.raises(error, match=said):
+            quick_prune(tmp_path / "run", **changes)
+        assert not (tmp_path / "run").exists()  # nothing was begun, so the corrected command finds a free folder
+
+
+def _long(folder: Path) -> str:
+    """Texts longer than the model takes."""
+    path = folder / "long.csv"
+    path.write_text("review,verdict\n" + "".join(f"{'fine film ' * 40},{label}\n" for label in ("good", "bad") * 20))
+    return str(path)
+
+
+def test_a_bound_that_the_search_cannot_meet_names_the_nearest(quick_prune: Any, tmp_path: Path) -> None:
+    settings = {"objectives": ["error", "latency<=1us"], "epochs": 1.0, "trials": 2, "order": False}
+    with pytest.raises(BoundError, match=r"none of 2 trials met `latency<=1us`. The nearest had latency [\d.]+ .s \(.*%"):
+        quick_prune(tmp_path / "run", **settings)
+
+
+def test_a_head_for_other_labels_is_replaced(quick_prune: Any, tmp_path: Path) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text("review,verdict\n" + "".join(f"a {w} film,{w}\n" for w in ("fine", "dull", "grey") * 12))
+    run = quick_prune(tmp_path / "run", data=str(path), epochs=1.0, polish=False)
+    assert run.supernet.model.config.num_labels == 3
+
+
+def test_a_learning_rate_that_nobody_gave_is_kept_with_the_run(quick_prune: Any, tmp_path: Path) -> None:
+    run = quick_prune(tmp_path / "run", learning_rate=None, epochs=1.0, order=False, polish=False, trials=2)
+    assert run.configuration.learning_rate == 1e-4 == PruneSettings.read(tmp_path / "run").learning_rate
+
+
+def test_killed_between_two_stages(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything a stage did is there, but the journal does not say so yet."""
+    real = WeightSharing.train
+
+    def train(self: WeightSharing) -> None:
+        real(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WeightSharing, "train", train)
+    with pytest.raises(KeyboardInterrupt, match="secateur resume"):
+        quick_prune(tmp_path / "run", polish=False, epochs=1.0)
+    monkeypatch.undo()
+    assert len(resume(tmp_path / "run", progress=False).front) >= 1
