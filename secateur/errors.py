@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 class SecateurError(Exception):
     """The root: whatever a user can cause or mend is a subclass of this."""
+
+    def __reduce__(self) -> tuple[Callable[..., SecateurError], tuple[object, ...]]:
+        # Between processes an error travels as what it says: not all that made it could be given to `__init__` again.
+        return _rebuilt, (type(self), self.args, dict(self.__dict__))
+
+
+def _rebuilt(kind: type[SecateurError], said: tuple[object, ...], facts: dict[str, object]) -> SecateurError:
+    error = kind.__new__(kind, *said)
+    error.__dict__.update(facts)
+    return error
 
 
 class ConfigurationError(SecateurError):

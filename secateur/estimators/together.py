@@ -147,7 +147,8 @@ class Together:
             if _fault(values, estimator.yields) is None and other.key != architecture.key:
                 numbers = {n: float(v) for n, v in values.items()}
                 gathered.found.setdefault(other.key, (other, {}))[1].update(numbers)
-                gathered.cache.append(CacheEntry(other.key, name, numbers))
+                if not counted:
+                    gathered.cache.append(CacheEntry(other.key, name, numbers))
         if evaluation.seconds is not None:
             gathered.seconds = (gathered.seconds or 0.0) + evaluation.seconds
         if fault is not None:

@@ -6,7 +6,8 @@ from secateur.study.journal import Journal
 from secateur.study.lock import RunLock
 from secateur.study.log import RunLog
 from secateur.study.loop import Stop, Study
-from secateur.study.store import StageRow, Store, create_store, open_store
+from secateur.study.opening import create_store, open_store
+from secateur.study.store import StageRow, Store
 
 __all__ = [
     "Executor",

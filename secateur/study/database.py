@@ -155,12 +155,14 @@ class Database:
 
     def _migrate(self, version: int) -> None:
         """Bring a study of an older version up to this one, in one transaction."""
-        from sqlalchemy import text, update
+        from sqlalchemy import select, text, update
 
         def write(connection: Connection) -> None:
+            meta = schema().meta
+            if connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() != str(version):
+                return  # another process has just done it
             for name, kind in MIGRATIONS[version]:
                 connection.execute(text(f"ALTER TABLE trials ADD COLUMN {name} {kind}"))
-            meta = schema().meta
             connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(VERSION)))
 
         self.write(write)
@@ -181,7 +183,14 @@ def _gone(error: Any) -> bool:
     """Whether an error says that the server is not there, or no longer."""
     said = str(error).lower()
     return bool(error.connection_invalidated) or any(
-        words in said for words in ("connection refused", "server closed the connection", "starting up", "shutting down")
+        words in said
+        for words in (
+            "is the server running",
+            "connection refused",
+            "server closed the connection",
+            "starting up",
+            "shutting down",
+        )
     )
 
 

@@ -106,6 +106,15 @@ class Study:
         Raises StudyError where the first trials all fail. Ctrl-C and errors of the user's leave the trials under way as
         running: the next run evaluates them first.
         """
+        try:
+            self._run(stop)
+        except BaseException:
+            self._executor.close()  # the next run begins what is under way anew: no outcome of it may come twice
+            raise
+        if self.exhausted:
+            self._note("exhausted", ended=self._ended, wanted=stop.trials)
+
+    def _run(self, stop: Stop) -> None:
         failures = 0
         pending = self.store.running()
         for trial in pending:
@@ -126,8 +135,6 @@ class Study:
             self._hopeful |= ended.status != Status.FAILED
             if failures >= HOPELESS and not self._hopeful:
                 raise StudyError(f"the first {failures} trials all failed, so the study stops. The last reason: {ended.reason}")
-        if self.exhausted:
-            self._note("exhausted", ended=self._ended, wanted=stop.trials)
 
     def _enough(self, stop: Stop, running: Collection[Trial]) -> bool:
         """Whether no further trial may begin: what is running counts as done, its seconds are not known yet."""

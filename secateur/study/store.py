@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,9 +13,6 @@ from secateur.estimators.together import CacheEntry
 from secateur.trial import Status, Trial
 
 Numbers = Mapping[str, float]
-
-#: What stands for a study in memory where a file or a database URL is asked for.
-MEMORY = ("memory://", "sqlite://", "sqlite:///:memory:", ":memory:")
 
 
 @dataclass(frozen=True)
@@ -130,26 +126,3 @@ def must_have_ended(trial: Trial) -> None:
 
 def not_running(name: str, trial: Trial) -> StudyError:
     return StudyError(f"`{name}`: trial {trial.number} is not running, so it cannot be ended. Is another process at work?")
-
-
-def create_store(where: str | Path, settings: Mapping[str, Any] | None = None) -> Store:
-    """A new study in memory (`memory://`), in a file or at a database URL; `settings` are plain JSON.
-
-    Raises StudyError where something is there.
-    """
-    if str(where) in MEMORY:
-        from secateur.study.memory_store import MemoryStore
-
-        return MemoryStore(settings)
-    from secateur.study.sql_store import SqlStore
-
-    return SqlStore.create(where, settings)
-
-
-def open_store(where: str | Path) -> Store:
-    """An existing study. Raises StudyError where there is none, or it is damaged; it is then left as it is."""
-    if str(where) in MEMORY:
-        raise StudyError(f"`{where}`: a study in memory ends with its process and cannot be opened again.")
-    from secateur.study.sql_store import SqlStore
-
-    return SqlStore.open(where)

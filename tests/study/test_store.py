@@ -1,15 +1,15 @@
-"""The store: round trips, transactions, and files that are not what they should be."""
+"""Stores: the contract of all of them, files that are not what they should be, servers that go away, older layouts."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sqlite3
 import tempfile
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,165 +19,159 @@ from hypothesis import strategies as st
 
 from secateur.architecture import Architecture
 from secateur.errors import MissingExtraError, StudyError
-from secateur.search.base import Proposal
-from secateur.study import Store
-from secateur.study.protocol import CacheEntry, Extra
+from secateur.estimators.together import CacheEntry
+from secateur.study import Stop, Store, create_store, open_store
+from secateur.study.memory_store import MemoryStore
+from secateur.study.sql_store import SqlStore
+from secateur.testing import toy_study as toys
+from secateur.testing.stores import Again, StoreContract, asked, ended, extra, timeless
+from secateur.trial import SWEEP, Status, Trial
+
+
+class TestMemory(StoreContract):
+    @pytest.fixture
+    def store(self) -> Store:
+        return create_store("memory://", {"seed": 0})
+
+    @pytest.fixture
+    def again(self) -> Again:
+        return lambda store: store
+
+
+def reopening(where: str | Path, opened: list[Store]) -> Again:
+    def again(store: Store) -> Store:
+        store.close()
+        opened.append(open_store(where))
+        return opened[-1]
+
+    return again
+
+
+class TestSqlite(StoreContract):
+    @pytest.fixture
+    def again(self, tmp_path: Path) -> Iterator[Again]:
+        opened: list[Store] = []
+        yield reopening(tmp_path / "study.db", opened)
+        for store in opened:
+            store.close()
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def store(self, postgres: str) -> Iterator[Store]:
+        with create_store(postgres, {"seed": 0}) as made:
+            yield made
+
+    @pytest.fixture
+    def again(self, postgres: str) -> Iterator[Again]:
+        opened: list[Store] = []
+        yield reopening(postgres, opened)
+        for store in opened:
+            store.close()
+
 
 numbers = st.dictionaries(st.text(max_size=8), st.floats(allow_nan=False, allow_infinity=False), max_size=4)
 details = st.dictionaries(st.text(max_size=8), st.floats(allow_nan=False) | st.text(max_size=12), max_size=4)
+budgets = st.none() | st.floats(0, 1e6)
 scalars = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(max_size=5)
-choices = st.dictionaries(
-    st.text(max_size=8),
-    st.recursive(
-        st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(max_size=5), lambda v: st.lists(v, max_size=3)
-    ),
-    max_size=4,
-)
+choices = st.dictionaries(st.text(max_size=8), st.recursive(scalars, lambda v: st.lists(v, max_size=3)), max_size=4)
 architectures = st.builds(Architecture.of, st.text(max_size=8), choices, st.from_regex(r"[0-9a-f]{16}", fullmatch=True))
-endings = st.tuples(
+extras = st.builds(Trial, st.none(), architectures, values=numbers, budget=budgets, origin=st.just(SWEEP), details=details)
+endings = st.builds(
+    Trial,
+    st.just(0),
     architectures,
-    st.sampled_from(["running", "complete", "infeasible", "failed"]),
+    st.sampled_from(list(Status)),
     numbers,
-    details,
+    budgets,
     st.none() | st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20),
-    st.none() | st.floats(0, 1e6),
-    st.lists(st.tuples(architectures, numbers), max_size=2),
+    details=details,
+    curve=st.lists(st.tuples(st.floats(0, 1e6), numbers), max_size=3).map(tuple),
+    seconds=st.none() | st.floats(0, 1e9),
+    continues=st.none() | st.integers(0, 99),
 )
-
-
-def proposal(key: str = "k", number: int = 0, budget: float | None = None) -> Proposal:
-    return Proposal(number, Architecture.of("toy", {"heads": 2, "units": [1, 2]}, key), budget)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(endings, max_size=5))
-def test_what_goes_in_comes_out(rows: list[tuple[Any, ...]]) -> None:
+@given(st.lists(st.tuples(endings, st.lists(extras, max_size=2)), max_size=5))
+def test_what_goes_in_comes_out(rows: list[tuple[Trial, list[Trial]]]) -> None:
+    memory = MemoryStore({"rows": len(rows)})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"
-        store = Store.create(path, {"rows": len(rows)})
-        wanted, order = [], 0
-        for number, (architecture, status, values, notes, reason, budget, extras) in enumerate(rows):
-            row = store.begin(Proposal(number, architecture, budget))
-            if status == "running":
-                wanted.append((number, None, architecture, "running", {}, {}, None, "asked", budget))
-                continue
-            free = [Extra(a, v) for a, v in extras]
-            ended = store.finish(row, status, values, notes, reason, extras=free)
-            wanted.append((number, order, architecture, status, values, notes, reason, "asked", budget))
-            wanted += [(None, order + 1 + i, a, "complete", v, {}, None, "sweep", None) for i, (a, v) in enumerate(extras)]
-            assert [t.told for t in ended] == list(range(order, order + 1 + len(extras)))
-            order += 1 + len(extras)
-        store.close()
-        with Store.open(path) as again:
-            got = again.trials()
-            assert [
-                (t.id, t.told, t.architecture, t.status, t.values, t.details, t.reason, t.origin, t.budget) for t in got
-            ] == wanted
-            assert [t.told for t in again.told()] == list(range(order))
-            assert [t.id for t in again.running()] == [w[0] for w in wanted if w[3] == "running"]
+        with create_store(path, {"rows": len(rows)}) as store:
+            for number, (trial, free) in enumerate(rows):
+                proposal = replace(trial, id=number, status=Status.RUNNING, values={}, details={}, curve=(), seconds=None)
+                for kept in (memory, store):
+                    begun = kept.begin(replace(proposal, reason=None))
+                    if trial.status != Status.RUNNING:
+                        kept.finish(replace(trial, id=number, number=begun.number), free)
+        with open_store(path) as again:
+            assert timeless(again.trials()) == timeless(memory.trials())
+            assert timeless(again.running()) == timeless(memory.running())
             assert again.settings == {"rows": len(rows)}
-            assert all((t.finished is None) == (t.status == "running") for t in got)
+    got = memory.trials()
+    assert [t.point for t in got if t.id is not None] == [t.point for t, _ in rows]
+    assert [t.status for t in got if t.id is not None] == [t.status for t, _ in rows]
+    told = sorted(t.told for t in got if t.told is not None)
+    assert told == list(range(sum(1 + len(free) for t, free in rows if t.status != Status.RUNNING)))
 
 
 @settings(max_examples=25, deadline=None)
 @given(key=st.text(max_size=16), fingerprint=st.text(max_size=16), values=numbers, notes=details)
 def test_cache_round_trip(key: str, fingerprint: str, values: dict[str, float], notes: dict[str, Any]) -> None:
     key, fingerprint = (t.encode("utf-8", "replace").decode().replace("\0", "") for t in (key, fingerprint))
-    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "s.db") as store:
-        assert store.cached(key, fingerprint) is None
-        store.put_cache(key, fingerprint, {"old": 1.0})
-        store.put_cache(key, fingerprint, values, notes)
-        assert store.cached(key, fingerprint) == (values, notes)
-        assert store.cached(key, fingerprint + "x") is None
+    with tempfile.TemporaryDirectory() as folder, create_store(Path(folder) / "s.db") as store:
+        assert store.known(key) == {}
+        entry = CacheEntry(key, fingerprint, values, notes)
+        store.finish(ended(store.begin(asked())), cache=[CacheEntry(key, fingerprint, {"old": 1.0}), entry])
+        assert store.known(key) == {fingerprint: entry}
+        assert fingerprint + "x" not in store.known(key)
 
 
 def test_numpy_numbers_become_plain(store: Store) -> None:
-    number = store.begin(proposal())
-    (trial,) = store.finish(number, "complete", {"error": np.float32(0.5)}, {"n": np.int64(3)})  # type: ignore[dict-item]
+    curve = ((np.float64(1.0), {"error": np.float32(0.5)}),)
+    wanted = ended(store.begin(asked()), values={"error": np.float32(0.5)}, details={"n": np.int64(3)}, curve=curve)
+    (trial,) = store.finish(wanted)
     assert trial.values == {"error": 0.5}
     assert trial.details == {"n": 3.0}
+    assert trial.curve == ((1.0, {"error": 0.5}),)
     assert type(trial.values["error"]) is float
+    assert type(trial.curve[0][0]) is float
 
 
 def test_odd_text_in_a_reason(store: Store) -> None:
-    (trial,) = store.finish(store.begin(proposal()), "failed", reason="a\0b\ud800")
+    (trial,) = store.finish(ended(store.begin(asked()), Status.FAILED, reason="a\0b\ud800"))
     assert trial.reason == "ab?"
 
 
 def test_finish_is_one_transaction(store: Store) -> None:
-    number = store.begin(proposal("a"))
-    unstorable = Extra(proposal("b").architecture, {"error": "no number"})  # type: ignore[dict-item]
+    begun = store.begin(asked(key="a"))
+    unstorable = replace(extra("b"), values={"error": "no number"})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="could not convert"):
-        store.finish(number, "complete", {"error": 1.0}, extras=[unstorable], cache=[CacheEntry("a", "f", {"error": 1.0})])
-    (trial,) = store.trials()
-    assert trial.status == "running"
-    assert trial.values == {}
-    assert trial.told is None
-    assert store.cached("a", "f") is None
+        store.finish(ended(begun), [unstorable], [CacheEntry("a", "f", {"error": 1.0})])
+    assert store.trials() == [begun]
+    assert store.known("a") == {}
 
 
-def test_only_a_running_trial_ends(store: Store) -> None:
-    number = store.begin(proposal())
-    with pytest.raises(ValueError, match="complete, infeasible, failed, got `running`"):
-        store.finish(number, "running")
-    store.finish(number, "complete", {"error": 1.0})
-    with pytest.raises(StudyError, match="trial 1 is not running"):
-        store.finish(number, "failed")
-    assert store.trials()[0].status == "complete"
-
-
-def test_a_proposal_begins_once(store: Store) -> None:
-    store.begin(proposal())
+def test_a_proposal_of_another_process(store: Store) -> None:
+    store.begin(asked())
     with pytest.raises(StudyError, match="changed by another process"):
-        store.begin(proposal())
+        store.begin(asked())
 
 
-def test_added_results_are_told_only_where_wanted(store: Store) -> None:
-    store.finish(store.begin(proposal("a")), "complete", {"error": 1.0})
-    store.add(proposal("b").architecture, "complete", {"error": 0.5}, "polish", {"epochs": 3.0})
-    store.add(proposal("c").architecture, "failed", {}, "imported", reason="lost", told=True)
-    assert [(t.architecture.key, t.origin, t.reason) for t in store.told()] == [("a", "asked", None), ("c", "imported", "lost")]
-    assert store.trials()[1].details == {"epochs": 3.0}
-    with pytest.raises(ValueError, match="got `running`"):
-        store.add(proposal("d").architecture, "running", {}, "imported")
+@pytest.mark.parametrize("where", ["memory://", "sqlite://", "sqlite:///:memory:", ":memory:"])
+def test_a_study_in_memory_makes_no_file(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with create_store(where, {"x": 1}) as store:
+        assert isinstance(store, MemoryStore)
+        toys.study(store).run(Stop(trials=3))
+        assert len(toys.study(store).front()) >= 1
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StudyError, match="a study in memory ends with its process and cannot be opened again"):
+        open_store(where)
 
 
-def test_trial_speaks_the_searchers_language(store: Store) -> None:
-    asked = proposal("a", budget=2.0)
-    (trial, extra) = store.finish(
-        store.begin(asked), "complete", {"error": 1.0}, extras=[Extra(proposal("b").architecture, {})]
-    )
-    assert trial.proposal() == asked
-    assert trial.result().id == 0
-    assert trial.result().budget == 2.0
-    assert extra.result().id is None
-    assert extra.result().origin == "sweep"
-    with pytest.raises(ValueError, match="was not asked for"):
-        extra.proposal()
-
-
-def test_restart_moves_the_start(store: Store) -> None:
-    number = store.begin(proposal())
-    before = store.running()[0].started
-    store.restart(number)
-    assert store.running()[0].started > before
-
-
-def test_facts_and_curves(store: Store) -> None:
-    assert store.get_meta("order") is None
-    assert store.get_meta("order", 7) == 7
-    store.set_meta("order", [[1, 2], {"a": None}])
-    store.set_meta("order", [[2, 1], {"a": None}])
-    assert store.get_meta("order") == [[2, 1], {"a": None}]
-    for step, loss in ((10, 2.0), (5, 3.0), (10, 1.5)):
-        store.log_curve("train", step, {"loss": loss})
-    store.log_curve("polish", 1, {"loss": 0.1})
-    assert store.curve("train") == [(5, {"loss": 3.0}), (10, {"loss": 1.5})]
-    assert store.curves() == ["polish", "train"]
-    assert store.curve("none") == []
-
-
-def test_wal_and_no_draft_left(store: Store, tmp_path: Path) -> None:
+def test_wal_and_no_draft_left(store: SqlStore, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "study.db") as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
@@ -186,14 +180,14 @@ def test_wal_and_no_draft_left(store: Store, tmp_path: Path) -> None:
 
 def test_odd_folder_names(tmp_path: Path) -> None:
     folder = tmp_path / "100% a?b#c é"
-    Store.create(folder / "study.db", {"x": 1}).close()
-    with Store.open(f"sqlite:///{folder / 'study.db'}") as store:
+    create_store(folder / "study.db", {"x": 1}).close()
+    with open_store(f"sqlite:///{folder / 'study.db'}") as store:
         assert store.settings == {"x": 1}
 
 
-def test_a_second_connection_reads_while_one_writes(store: Store, tmp_path: Path) -> None:
-    with Store.open(tmp_path / "study.db") as other, store.database.write():
-        assert other.trials() == []
+def test_a_second_connection_reads_while_one_writes(store: SqlStore, tmp_path: Path) -> None:
+    with open_store(tmp_path / "study.db") as other:
+        assert store.database.write(lambda connection: other.trials()) == []
 
 
 # Bad files
@@ -203,12 +197,12 @@ def test_create_never_overwrites(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.write_text("precious")
     with pytest.raises(StudyError, match="exists already and is not overwritten"):
-        Store.create(path)
+        create_store(path)
     assert path.read_text() == "precious"
     path.unlink()
     Path(f"{path}-wal").write_bytes(b"left over")  # SQLite would replay it into the new file
     with pytest.raises(StudyError, match=r"study\.db-wal` exists already"):
-        Store.create(path)
+        create_store(path)
 
 
 def test_create_where_another_process_was_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +215,7 @@ def test_create_where_another_process_was_faster(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "link", slow)
     with pytest.raises(StudyError, match="Another process has just made it"):
-        Store.create(path)
+        create_store(path)
     assert path.read_text() == "theirs"
     assert [p.name for p in tmp_path.iterdir()] == ["study.db"]
 
@@ -231,22 +225,22 @@ def test_create_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.EPERM, "no hard links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    with Store.create(tmp_path / "study.db", {"x": 1}) as store:
+    with create_store(tmp_path / "study.db", {"x": 1}) as store:
         assert store.settings == {"x": 1}
 
 
 def test_create_where_no_folder_can_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StudyError, match="cannot be used"):
-        Store.create(tmp_path / "file" / "study.db")
+        create_store(tmp_path / "file" / "study.db")
 
 
 def test_open_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="does not exist"):
-        Store.open(tmp_path / "study.db")
+        open_store(tmp_path / "study.db")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StudyError, match="is no file"):
-        Store.open(tmp_path)
+        open_store(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -256,31 +250,31 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes
     path = tmp_path / "study.db"
     path.write_bytes(content)
     with pytest.raises(StudyError, match=r"study\.db` is damaged or no study") as caught:
-        Store.open(path)
+        open_store(path)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == content
 
 
 def test_a_damaged_study_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
-    with Store.create(path) as store:
+    with create_store(path) as store:
         for i in range(60):
-            store.finish(store.begin(proposal(f"k{i}", i)), "complete", {"error": 1.0}, {"note": "x" * 200})
+            store.finish(ended(store.begin(asked(i)), details={"note": "x" * 200}))
     content = bytearray(path.read_bytes())
     content[4096 * 2 : 4096 * 6] = b"\x5a" * 4096 * 4
     path.write_bytes(content)
     with pytest.raises(StudyError, match=r"study\.db` is damaged") as caught:
-        Store.open(path)
+        open_store(path)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == content
 
 
 def test_a_truncated_study_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
-    Store.create(path).close()
+    create_store(path).close()
     path.write_bytes(path.read_bytes()[:6000])
     with pytest.raises(StudyError, match=r"study\.db` is damaged"):
-        Store.open(path)
+        open_store(path)
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
@@ -290,19 +284,18 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     content = path.read_bytes()
     with pytest.raises(StudyError, match="is a database but no study: it lacks the table `cache`"):
-        Store.open(path)
+        open_store(path)
     assert path.read_bytes() == content
 
 
-def test_another_layout_is_refused(store: Store, tmp_path: Path) -> None:
+def test_another_layout_is_refused(store: SqlStore, tmp_path: Path) -> None:
     store.set_meta("schema", 99)
     with pytest.raises(StudyError, match="has the layout 99"):
-        Store.open(tmp_path / "study.db")
+        open_store(tmp_path / "study.db")
 
 
-def test_unreadable_content_is_damage(store: Store, tmp_path: Path) -> None:
-    store.begin(proposal())
-    store.put_cache("k", "f", {"error": 1.0})
+def test_unreadable_content_is_damage(store: SqlStore, tmp_path: Path) -> None:
+    store.finish(ended(store.begin(asked())), cache=[CacheEntry("k", "f", {"error": 1.0})])
     with sqlite3.connect(tmp_path / "study.db") as connection:
         connection.execute("UPDATE trials SET architecture = '{\"space\": '")
         connection.execute("UPDATE cache SET \"values\" = '{'")
@@ -310,25 +303,26 @@ def test_unreadable_content_is_damage(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="unreadable content"):
         store.trials()
     with pytest.raises(StudyError, match="unreadable content"):
-        store.cached("k", "f")
+        store.known("k")
 
 
-def test_full_disk(store: Store) -> None:
-    with store.database.read() as connection:  # the pool gives the same connection to the writes below
+def test_full_disk(store: SqlStore) -> None:
+    def limit(connection: Any) -> None:  # the pool gives the same connection to the writes below
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
 
+    store.database.read(limit)
+
     def fill() -> None:
         for i in range(50):
-            store.begin(Proposal(i, Architecture.of("toy", {"bits": "1" * 2000}, f"k{i}")))
+            store.begin(Trial(i, Architecture.of("toy", {"bits": "1" * 2000}, f"k{i}"), Status.RUNNING))
 
     with pytest.raises(StudyError, match=r"study\.db`: the disk is full\. Nothing stored so far is lost") as caught:
         fill()
     assert "\n" not in str(caught.value)
     stored = len(store.trials())
-    with store.database.read() as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count=100000")
-    store.begin(proposal("after", 99))
+    store.database.read(lambda connection: connection.exec_driver_sql("PRAGMA max_page_count=100000"))
+    store.begin(asked(99))
     assert len(store.trials()) == stored + 1
 
 
@@ -338,59 +332,200 @@ def test_full_disk_at_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(StudyError, match="the disk is full"):
-        Store.create(tmp_path / "study.db")
+        create_store(tmp_path / "study.db")
 
 
-def test_a_writer_that_does_not_end(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_does_not_end(store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secateur.study.database.PATIENCE", 0.05)
     with (
-        Store.open(tmp_path / "study.db") as other,
-        store.database.write(),
+        open_store(tmp_path / "study.db") as other,
         pytest.raises(StudyError, match="is being written by another process"),
     ):
-        other.begin(proposal())
+        store.database.write(lambda connection: other.begin(asked()))
 
 
 def test_unknown_kinds_of_databases() -> None:
     with pytest.raises(StudyError, match=r"`oddsql://…` is no database that can be used"):
-        Store.open("oddsql://user:secret@host/x")
+        open_store("oddsql://user:secret@host/x")
 
 
 def test_a_missing_driver_is_named() -> None:
     pytest.importorskip("sqlalchemy")
     with pytest.raises(MissingExtraError, match=r"secateur\[postgres\]"):
-        Store.open("postgresql+pg8000://user:secret@nowhere/x")
+        open_store("postgresql+pg8000://user:secret@nowhere/x")
 
 
 @pytest.fixture
-def postgres() -> Iterator[str]:
-    """A schema of its own on the server that SECATEUR_POSTGRES names."""
-    url = os.environ.get("SECATEUR_POSTGRES")
-    if not url:
-        pytest.skip("SECATEUR_POSTGRES names no server")
+def version_1(tmp_path: Path) -> Path:
+    """A study as the first layout had it: three trials, what came with them, and a fourth that was under way."""
+    path = tmp_path / "old.db"
+    memory = MemoryStore()
+    study = toys.study(memory)
+    study.run(Stop(trials=3))
+    memory.begin(study.searcher.ask()[0])
+    with sqlite3.connect(path) as connection:
+        connection.executescript("""
+            CREATE TABLE meta (key VARCHAR(200) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));
+            CREATE TABLE trials (
+                number INTEGER NOT NULL, proposal INTEGER, told INTEGER, key VARCHAR(64) NOT NULL, architecture TEXT NOT NULL,
+                status VARCHAR(20) NOT NULL, "values" TEXT NOT NULL, details TEXT NOT NULL, reason TEXT,
+                origin VARCHAR(40) NOT NULL, budget DOUBLE, started DOUBLE NOT NULL, finished DOUBLE,
+                PRIMARY KEY (number), UNIQUE (proposal), UNIQUE (told));
+            CREATE INDEX ix_trials_key ON trials (key);
+            CREATE INDEX ix_trials_status ON trials (status);
+            CREATE TABLE stages (
+                number INTEGER NOT NULL, name VARCHAR(100) NOT NULL, status VARCHAR(20) NOT NULL, started DOUBLE NOT NULL,
+                finished DOUBLE, details TEXT NOT NULL, reason TEXT, PRIMARY KEY (number), UNIQUE (name));
+            CREATE TABLE cache (
+                key VARCHAR(64) NOT NULL, fingerprint VARCHAR(200) NOT NULL, "values" TEXT NOT NULL, details TEXT NOT NULL,
+                PRIMARY KEY (key, fingerprint));
+            CREATE TABLE curves (
+                name VARCHAR(200) NOT NULL, step INTEGER NOT NULL, "values" TEXT NOT NULL, PRIMARY KEY (name, step));
+            INSERT INTO meta VALUES ('schema', '1'), ('settings', '{"seed": 3}'), ('order', '[2, 1]');
+            INSERT INTO stages VALUES (1, 'order', 'done', 1.0, 2.0, '{"epochs": 1}', NULL);
+            INSERT INTO curves VALUES ('train', 5, '{"loss": 3.0}');
+        """)
+        for trial in memory.trials():
+            texts = (trial.architecture.to_json(), str(trial.status), json.dumps(trial.values), json.dumps(trial.details))
+            row = (trial.number, trial.id, trial.told, trial.key, *texts, None, trial.origin, None, 1.0)
+            connection.execute(f"INSERT INTO trials VALUES ({'?, ' * len(row)}?)", (*row, None if trial.told is None else 2.0))
+            for entry in memory.known(trial.key).values():
+                cached = (entry.key, entry.fingerprint, json.dumps(entry.values), json.dumps(entry.details))
+                connection.execute("INSERT INTO cache VALUES (?, ?, ?, ?)", cached)
+    connection.close()
+    return path
+
+
+def layout_of(path: Path) -> tuple[str, list[str]]:
+    with sqlite3.connect(path) as connection:
+        (version,) = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(trials)")]
+    connection.close()
+    return version, columns
+
+
+def test_a_study_of_the_first_layout_opens_and_goes_on(version_1: Path, tmp_path: Path) -> None:
+    with open_store(version_1) as store:
+        *ended_ones, running = store.trials()
+        first = ended_ones[0]
+        assert (first.continues, first.curve, first.seconds, first.finished) == (None, (), None, 2.0)
+        assert [t.told for t in ended_ones] == list(range(len(ended_ones)))
+        assert store.running() == [running]
+        assert store.settings == {"seed": 3}
+        assert store.get_meta("order") == [2, 1]
+        assert [(r.name, r.status, r.details) for r in store.stages()] == [("order", "done", {"epochs": 1})]
+        assert store.curve("train") == [(5, {"loss": 3.0})]
+        assert store.known(first.key)["error"].values == {"error": first.values["error"]}
+        toys.study(store).run(Stop(trials=6))
+        with create_store(tmp_path / "new.db") as new:
+            toys.study(new).run(Stop(trials=6))
+            assert toys.story(store) == toys.story(new)
+        assert [t.seconds is None for t in store.trials() if t.id is not None] == [True] * 3 + [False] * 3
+    version, columns = layout_of(version_1)
+    assert version == "2"
+    assert set(columns) == set(layout_of(tmp_path / "new.db")[1])
+    with open_store(version_1) as store:  # once is enough
+        assert len([t for t in store.trials() if t.id is not None]) == 6
+
+
+def test_two_processes_may_open_an_older_study_at_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from secateur.study.database import Database
+
+    migrate = Database._migrate
+
+    def overtaken(database: Database, version: int) -> None:
+        monkeypatch.setattr(Database, "_migrate", migrate)
+        open_store(version_1).close()
+        migrate(database, version)
+
+    monkeypatch.setattr(Database, "_migrate", overtaken)
+    with open_store(version_1) as store:
+        assert len([t for t in store.trials() if t.id is not None]) == 4
+
+
+def test_a_postgres_of_the_first_layout_opens(postgres: str) -> None:
     import sqlalchemy
 
-    name = f"secateur_{uuid.uuid4().hex[:12]}"
-    engine = sqlalchemy.create_engine(url)
+    with create_store(postgres) as store:
+        store.finish(ended(store.begin(asked())))
+    engine = sqlalchemy.create_engine(postgres)
     with engine.begin() as connection:
-        connection.exec_driver_sql(f"CREATE SCHEMA {name}")
-    yield f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
-    with engine.begin() as connection:
-        connection.exec_driver_sql(f"DROP SCHEMA {name} CASCADE")
+        for name in ("continues", "curve", "seconds"):
+            connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
+        connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE key = 'schema'")
     engine.dispose()
+    with open_store(postgres) as store:
+        (trial,) = store.finish(ended(store.begin(asked(1, continues=0)), seconds=3.0))
+        assert (trial.continues, trial.seconds) == (0, 3.0)
 
 
-def test_postgres(postgres: str, toys: ModuleType, tmp_path: Path) -> None:
+def test_a_server_holds_one_study(postgres: str) -> None:
     with pytest.raises(StudyError, match="is a database but no study"):
-        Store.open(postgres)
-    with Store.create(postgres, {"x": "é"}) as store, Store.create(tmp_path / "study.db") as file:
-        toys.study(store).run(6)
-        with Store.open(postgres) as again:
-            toys.study(again).run(12)
-            assert again.settings == {"x": "é"}
-            toys.study(file).run(12)
-            assert toys.story(again) == toys.story(file)
-        store.log_curve("train", 1, {"loss": 1.0})
-        assert store.curve("train") == [(1, {"loss": 1.0})]
+        open_store(postgres)
+    create_store(postgres).close()
     with pytest.raises(StudyError, match="holds a study already"):
-        Store.create(postgres)
+        create_store(postgres)
+
+
+@pytest.mark.parametrize("by", ["url", "socket_url"])
+def test_a_server_that_was_away_between_two_operations(own_postgres: str, server: Any, by: str) -> None:
+    url = own_postgres.replace(server.url, getattr(server, by)).replace(
+        "?options", "&options" if by == "socket_url" else "?options"
+    )
+    with create_store(url, {"seed": 0}) as store:
+        begun = store.begin(asked())
+        server.stop()
+        server.start()
+        (trial,) = store.finish(ended(begun), cache=[CacheEntry("a", "f", {"error": 0.5})])
+        server.stop()
+        server.start()
+        assert store.trials() == [trial]
+
+
+def test_a_server_that_is_away_for_a_while(own_postgres: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts are repeated until the server is back, or patience ends."""
+    pauses: list[float] = []
+
+    def back(pause: float) -> None:
+        pauses.append(pause)
+        if len(pauses) == 3:
+            server.start()
+
+    monkeypatch.setattr("secateur.study.database.time.sleep", back)
+    with create_store(own_postgres) as store:
+        server.stop()
+        store.begin(asked())
+        assert len(store.trials()) == 1
+        assert len(pauses) >= 3
+        server.stop()
+        try:
+            monkeypatch.setattr("secateur.study.database.time.sleep", lambda pause: None)
+            monkeypatch.setattr("secateur.study.database.PATIENCE", 0.01)
+            with pytest.raises(StudyError, match="cannot be used") as caught:
+                store.trials()
+            assert "\n" not in str(caught.value)
+        finally:
+            server.start()
+
+
+def test_a_study_goes_on_when_its_server_comes_back(own_postgres: str, server: Any) -> None:
+    restarts = []
+
+    def restart(trial: Trial) -> None:
+        if trial.id in (2, 5):
+            server.stop()
+            server.start()
+            restarts.append(trial.id)
+
+    def evaluating(architecture: Architecture) -> None:
+        if len(error.calls) == 4:
+            server.stop()
+            server.start()
+            restarts.append(-1)
+
+    error, whole = toys.Error(before=evaluating), MemoryStore()
+    toys.study(whole).run(Stop(trials=10))
+    with create_store(own_postgres) as store:
+        toys.study(store, error=error, on_trial=restart).run(Stop(trials=10))
+        assert toys.story(store) == toys.story(whole)
+    assert sorted(restarts) == [-1, 2, 5]

@@ -52,7 +52,7 @@ class Executor(ABC):
         """The next outcome that is ready; waits for one. Raises the SecateurError that ended a trial's evaluation."""
 
     def close(self) -> None:  # noqa: B027 - some have nothing to close
-        """End what was started."""
+        """End what was started; no outcome of it comes any more. What is submitted afterwards starts anew."""
 
     def __enter__(self) -> Self:
         return self

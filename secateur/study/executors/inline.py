@@ -19,3 +19,6 @@ class Inline(Executor):
 
     def take(self) -> Outcome:
         return self.together.outcome(*self._waiting.pop(0))
+
+    def close(self) -> None:
+        self._waiting.clear()

@@ -80,6 +80,7 @@ class Processes(Executor):
         if self._attempts[trial.id] < ATTEMPTS:
             self._waiting.appendleft(worker.task)
             return None
+        del self._attempts[trial.id]
         code = worker.process.exitcode
         reason = f"the process that evaluated it died {ATTEMPTS} times (exit code {code}); out of memory?"
         return Outcome(replace(trial, status=Status.FAILED, reason=reason))
@@ -90,6 +91,7 @@ class Processes(Executor):
         self._idle.clear()
         self._busy.clear()
         self._waiting.clear()
+        self._attempts.clear()
 
 
 class _Worker:

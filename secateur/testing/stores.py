@@ -1,0 +1,219 @@
+"""The contract of every Store, as a test class: subclass it and give `store` and `again` as fixtures.
+
+    class TestMemory(StoreContract):
+        @pytest.fixture
+        def store(self):
+            return MemoryStore({"seed": 0})
+
+        @pytest.fixture
+        def again(self):
+            return lambda store: store
+
+`store` is new, made with the settings {"seed": 0}. `again` closes a store and opens it as another process would; one that ends
+with its process is given back as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from secateur.architecture import Architecture
+from secateur.errors import StudyError
+from secateur.estimators.together import CacheEntry
+from secateur.study import StageRow, Stop, Store
+from secateur.testing import toy_study
+from secateur.trial import MEASURED, POLISH, SWEEP, Status, Trial
+
+Again = Callable[[Store], Store]
+
+
+def asked(number: int = 0, key: str = "", **facts: Any) -> Trial:
+    """A trial as a searcher proposes it."""
+    choices = {"heads": 2, "units": [1, 2], "name": "é", "share": 0.1}
+    return Trial(number, Architecture.of("toy", choices, key or f"key{number}"), Status.RUNNING, **facts)
+
+
+def ended(trial: Trial, status: str = Status.COMPLETE, **facts: Any) -> Trial:
+    """The trial with an ending."""
+    return replace(trial, status=status, **{"values": {"error": 0.25}, **facts})
+
+
+def extra(key: str, **facts: Any) -> Trial:
+    """A result that came for free."""
+    return replace(asked(0, key), id=None, status=Status.COMPLETE, origin=SWEEP, values={"error": 0.5}, **facts)
+
+
+def timeless(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials but for when they were."""
+    return [replace(t, started=0.0, finished=None) for t in trials]
+
+
+class StoreContract:
+    """What a study relies on, whatever the store."""
+
+    def test_all_of_a_trial_comes_back(self, store: Store, again: Again) -> None:
+        begun = store.begin(asked(budget=9.0, continues=3))
+        assert begun.number is not None
+        assert (begun.id, begun.budget, begun.continues, begun.status, begun.told) == (0, 9.0, 3, "running", None)
+        curve = ((1.0, {"error": 0.5}), (3.0, {"error": 0.3, "loss": 1.5}))
+        facts = {"details": {"batches": 3.0, "metric": "accuracy"}, "curve": curve, "seconds": 12.5}
+        (trial,) = store.finish(ended(begun, values={"error": 0.1, "parameters": 7.0}, **facts))
+        assert trial.started == begun.started
+        assert trial.finished is not None
+        assert trial.finished >= trial.started
+        wanted = replace(asked(budget=9.0, continues=3), number=begun.number, status=Status.COMPLETE, told=0)
+        wanted = replace(wanted, values={"error": 0.1, "parameters": 7.0}, **facts)
+        assert timeless([trial]) == [wanted]
+        assert isinstance(trial.status, Status)
+        assert again(store).trials() == [trial]
+
+    def test_every_status_comes_back(self, store: Store, again: Again) -> None:
+        store.finish(ended(store.begin(asked(0)), Status.FAILED, values={}, reason="out of memory: é"))
+        store.finish(ended(store.begin(asked(1)), Status.INFEASIBLE, values={"parameters": 9.0}, reason="parameters 9 > 8"))
+        store.begin(asked(2))
+        trials = again(store).trials()
+        assert [(t.status, t.reason) for t in trials] == [
+            ("failed", "out of memory: é"),
+            ("infeasible", "parameters 9 > 8"),
+            ("running", None),
+        ]
+        assert [dict(t.values) for t in trials] == [{}, {"parameters": 9.0}, {}]
+        assert [t.finished is None for t in trials] == [False, False, True]
+
+    def test_the_order_of_telling_is_kept(self, store: Store, again: Again) -> None:
+        first, second = store.begin(asked(0)), store.begin(asked(1))
+        told = store.finish(ended(second), [extra("a"), extra("b", budget=3.0)])
+        assert [(t.id, t.key, t.told, t.origin) for t in told] == [
+            (1, "key1", 0, "asked"),
+            (None, "a", 1, "sweep"),
+            (None, "b", 2, "sweep"),
+        ]
+        assert [t.told for t in store.finish(ended(first))] == [3]
+        trials = again(store).trials()
+        assert [(t.key, t.told, t.budget) for t in trials] == [
+            ("key0", 3, None),
+            ("key1", 0, None),
+            ("a", 1, None),
+            ("b", 2, 3.0),
+        ]
+        numbers = [t.number or 0 for t in trials]
+        assert numbers == sorted(set(numbers))
+
+    def test_only_a_running_trial_ends_and_nothing_comes_with_another(self, store: Store) -> None:
+        begun = store.begin(asked())
+        try:
+            store.finish(begun)
+        except ValueError as refusal:
+            assert "complete, infeasible or failed, got `running`" in str(refusal)
+        else:
+            raise AssertionError("a trial ended as running")
+        store.finish(ended(begun))
+        cache = [CacheEntry("a", "f", {"error": 0.5})]
+        for wrong in (ended(begun, Status.FAILED), replace(ended(begun), number=99), replace(ended(begun), number=None)):
+            message = _refused(lambda w=wrong: store.finish(w, [extra("a")], cache))  # type: ignore[misc]
+            assert f"trial {wrong.number} is not running" in message
+        assert [(t.status, t.told) for t in store.trials()] == [("complete", 0)]
+        assert store.known("a") == {}
+
+    def test_a_proposal_begins_once(self, store: Store) -> None:
+        store.begin(asked())
+        _refused(lambda: store.begin(asked(key="another")))
+        assert len(store.trials()) == 1
+
+    def test_what_runs_is_listed_and_can_start_anew(self, store: Store, again: Again) -> None:
+        for number in (0, 1, 2):
+            begun = store.begin(asked(number))
+            if number == 1:
+                store.finish(ended(begun), [extra("a")])
+        store = again(store)
+        before = store.running()
+        assert [t.id for t in before] == [0, 2]
+        assert before == [t for t in store.trials() if t.status == "running"]
+        store.restart(before[0])
+        after = store.running()
+        assert after[0].started > before[0].started
+        assert after[1] == before[1]
+        assert timeless(after) == timeless(before)
+
+    def test_added_results_are_told_only_where_wanted(self, store: Store, again: Again) -> None:
+        store.finish(ended(store.begin(asked())))
+        polished = replace(extra("b"), origin=POLISH, details={"epochs": 3.0}, seconds=2.0, curve=((1.0, {"error": 0.4}),))
+        lost = replace(extra("c"), origin=MEASURED, status=Status.FAILED, reason="lost", values={})
+        numbers = [store.add(polished), store.add(lost, told=True), store.add(replace(polished, budget=2.0))]
+        trials = again(store).trials()
+        assert [t.number for t in trials[1:]] == numbers
+        assert [t.told for t in trials] == [0, None, 1, None]
+        assert timeless(trials[1:]) == [
+            replace(polished, number=numbers[0]),
+            replace(lost, number=numbers[1], told=1),
+            replace(polished, number=numbers[2], budget=2.0),
+        ]
+        try:
+            store.add(asked(7))
+        except ValueError as refusal:
+            assert "got `running`" in str(refusal)
+        else:
+            raise AssertionError("a running trial was added")
+
+    def test_what_is_known_is_replaced_by_key_and_fingerprint(self, store: Store, again: Again) -> None:
+        assert store.known("a") == {}
+        old = [
+            CacheEntry("a", "f", {"old": 1.0}),
+            CacheEntry("a", "g@3.0", {"error": 3.0}),
+            CacheEntry("b", "f", {"error": 2.0}),
+        ]
+        store.finish(ended(store.begin(asked(0))), cache=old)
+        new = CacheEntry("a", "f", {"error": 0.5}, {"batches": 3.0, "metric": "accuracy"})
+        store.finish(ended(store.begin(asked(1))), cache=[CacheEntry("a", "f", {"error": 9.0}), new])
+        store = again(store)
+        assert store.known("a") == {"f": new, "g@3.0": old[1]}
+        assert store.known("b") == {"f": old[2]}
+
+    def test_facts(self, store: Store, again: Again) -> None:
+        assert store.settings == {"seed": 0}
+        assert store.get_meta("order") is None
+        assert store.get_meta("order", 7) == 7
+        store.set_meta("order", [[1, 2], {"a": None}])
+        store.set_meta("order", [[2, 1], {"a": None, "é": 0.1}])
+        store = again(store)
+        assert store.get_meta("order") == [[2, 1], {"a": None, "é": 0.1}]
+        assert store.settings == {"seed": 0}
+
+    def test_curves(self, store: Store, again: Again) -> None:
+        for step, loss in ((10, 2.0), (5, 3.0), (10, 1.5)):
+            store.log_curve("train", step, {"loss": loss})
+        store.log_curve("polish", 1, {"loss": 0.1})
+        store = again(store)
+        assert store.curve("train") == [(5, {"loss": 3.0}), (10, {"loss": 1.5})]
+        assert store.curves() == ["polish", "train"]
+        assert store.curve("none") == []
+
+    def test_stages(self, store: Store, again: Again) -> None:
+        assert store.stages() == []
+        store.write_stage(StageRow("order", "running", 1.0))
+        store.write_stage(StageRow("train", "stopped", 2.0, 4.5, {"step": 7}, "ValueError: é"))
+        done = StageRow("order", "done", 5.0, 6.0, {"a": [1, None]})
+        store.write_stage(done)
+        assert again(store).stages() == [done, StageRow("train", "stopped", 2.0, 4.5, {"step": 7}, "ValueError: é")]
+        assert [row.seconds for row in store.stages()] == [1.0, 2.5]
+
+    def test_a_study_goes_on_as_if_never_stopped(self, store: Store, again: Again) -> None:
+        from secateur.study.memory_store import MemoryStore
+
+        whole = MemoryStore()
+        toy_study.study(whole).run(Stop(trials=12))
+        toy_study.study(store).run(Stop(trials=5))
+        store = again(store)
+        toy_study.study(store).run(Stop(trials=12))
+        assert toy_study.story(store) == toy_study.story(whole)
+
+
+def _refused(call: Callable[[], object]) -> str:
+    """The sentence of the StudyError that the call must raise."""
+    try:
+        call()
+    except StudyError as refusal:
+        return str(refusal)
+    raise AssertionError("a StudyError was expected, none was raised")

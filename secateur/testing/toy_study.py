@@ -1,0 +1,213 @@
+"""A toy study: pure-Python estimators on `small` of a 2-layer network. Run as a script, it is a study to be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import UnknownNameError
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.estimators.together import Together
+from secateur.objectives import Objective
+from secateur.rng import Generator, generator
+from secateur.search.base import Searcher
+from secateur.spaces.pruning import Shape, Small
+from secateur.study import Processes, Recipe, RunLock, RunLog, Stop, Store, Study, create_store, open_store
+from secateur.trial import Status, Trial
+
+SPACE = Small(Shape(layers=2, heads=4, units=8))
+UNPRUNED = {"error": 0.1, "parameters": 1000.0, "body_parameters": 800.0}
+OBJECTIVES = (Objective.parse("error"), Objective.parse("parameters"))
+
+
+class Random(Searcher):
+    name = "toy-random"
+
+    def _propose(self, rng: Generator) -> Architecture | None:
+        return self._unseen(lambda: SPACE.sample(rng))
+
+
+class Learner(Random):
+    """Its proposals depend on all that it was told and on the order: any slip in a resume changes what follows."""
+
+    name = "toy-learner"
+
+    def _propose(self, rng: Generator) -> Architecture | None:
+        for result in self.history:
+            rng = generator(int(rng.integers(2**31)), str(result.id), repr(sorted(result.values.items())))
+        return super()._propose(rng)
+
+
+class Decliner(Random):
+    name = "toy-decliner"
+    takes_extra = False
+
+
+class Halving(Random):
+    """Asynchronous successive halving: the best third of a rung goes on to the next one, at three times the budget."""
+
+    name = "toy-halving"
+    rungs = (1.0, 3.0, 9.0)
+
+    def _next_trial(self, rng: Generator) -> Trial | None:
+        aim = self.objectives[0].name
+        for low, high in reversed(list(pairwise(self.rungs))):
+            ended = [t for t in self.history if t.complete and t.budget == low and t.id is not None]
+            for best in sorted(ended, key=lambda t: (t.values[aim], t.id))[: len(ended) // 3]:
+                if (best.key, high) not in self.seen:
+                    return Trial(self.asked, best.architecture, Status.RUNNING, budget=high, continues=best.id)
+        architecture = self._propose(rng)
+        return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING, budget=self.rungs[0])
+
+    def _is_new(self, architecture: Architecture) -> bool:
+        return (architecture.key, self.rungs[0]) not in self.seen
+
+
+class Count(Estimator):
+    """The cost: parameters, 0 to 1000."""
+
+    yields = ("parameters", "body_parameters")
+    cost = 0
+    fingerprint = "count"
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        self.calls += [a.key for a in architectures]
+        found = []
+        for plan in map(SPACE.plan, architectures):
+            body = float(sum(20 * p.heads.count + 40 * p.units.count for p in plan.layers))
+            found.append(Evaluation({"parameters": 200 + body, "body_parameters": body}))
+        return found
+
+
+class Error(Estimator):
+    """The error: smaller for larger networks, and every shallower depth for free. `before` runs before each evaluation."""
+
+    yields = ("error",)
+    cost = 1
+    fingerprint = "error"
+
+    def __init__(self, sweep: bool = True, before: Callable[[Architecture], Any] = lambda architecture: None) -> None:
+        self.sweep = sweep
+        self.before = before
+        self.calls: list[str] = []
+
+    @staticmethod
+    def error(architecture: Architecture) -> float:
+        plan = SPACE.plan(architecture)
+        return 1 / (1 + sum(p.heads.count + 0.7 * p.units.count for p in plan.layers))
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        found = []
+        for architecture in architectures:
+            self.calls.append(architecture.key)
+            result = self.before(architecture)
+            if isinstance(result, Evaluation):
+                found.append(result)
+                continue
+            extra = tuple((a, {"error": self.error(a)}) for a in SPACE.depths(architecture)) if self.sweep else ()
+            found.append(
+                Evaluation({"error": self.error(architecture)}, extra=extra, details={"batches": 3.0, "metric": "accuracy"})
+            )
+        return found
+
+
+class Trained(Estimator):
+    """Pretended training: the error after `budget` epochs, the way there, and ten simulated seconds an epoch."""
+
+    yields = ("error",)
+    cost = 3
+    fingerprint = "trained"
+    seconds = 10.0
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        epochs = 9.0 if budget is None else budget
+        found = []
+        for a in architectures:
+            curve = tuple((float(e), {"error": Error.error(a) ** (e / 9)}) for e in range(1, int(epochs) + 1))
+            found.append(Evaluation(dict(curve[-1][1]), curve=curve, seconds=self.seconds * epochs))
+        return found
+
+
+def study(store: Store, searcher: type[Searcher] = Learner, error: Estimator | None = None, **options: Any) -> Study:
+    objectives = options.pop("objectives", OBJECTIVES)
+    estimators = [] if "executor" in options else [error or Error(), Count()]
+    return Study(store, searcher(SPACE, objectives, seed=3), estimators, objectives, UNPRUNED, **options)
+
+
+def story(store: Store, seconds: bool = False) -> list[tuple[Any, ...]]:
+    """All that must not depend on interruptions: everything but the times, but for simulated `seconds`."""
+    return [
+        (t.number, t.id, t.told, t.architecture, t.status, dict(t.values), dict(t.details), t.reason, t.origin, t.budget)
+        + (t.continues, t.curve, *([t.seconds] if seconds else []))
+        for t in store.trials()
+    ]
+
+
+def told(results: Sequence[Trial]) -> list[tuple[Any, ...]]:
+    return [(r.id, r.architecture.key, r.status, dict(r.values), r.origin) for r in results]
+
+
+def together(folder: str = "", deaths: int = 0, refuse: bool = False, weights: np.ndarray | None = None) -> Together:
+    """The recipe of a worker. Of the trials whose architecture has no layer left, the first `deaths` evaluations die by SIGKILL,
+    counted by files in `folder`; with `refuse` they end in an error of the user's. `weights` are added to the error."""
+
+    def before(architecture: Architecture) -> Evaluation | None:
+        if SPACE.plan(architecture).layers:
+            return None if weights is None else Evaluation({"error": Error.error(architecture) + float(weights.sum())})
+        if refuse:
+            raise UnknownNameError("metric", "acuracy", ["accuracy"])
+        for number in range(deaths):
+            try:
+                (Path(folder) / f"death-{number}").touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+    return Together([Error(before=before), Count()], OBJECTIVES, (), UNPRUNED)
+
+
+class Recorded(Learner):
+    """Notes in a file how much it had been told when it was asked, by proposal number."""
+
+    name = "toy-recorded"
+    record: Path
+
+    def _next_trial(self, rng: Generator) -> Trial | None:
+        with self.record.open("a") as file:
+            file.write(f"{self.asked} {len(self.history)}\n")
+        return super()._next_trial(rng)
+
+
+def main(folder: Path, trials: int, workers: int) -> None:
+    Recorded.record = folder / "asked.txt"
+    with RunLock(folder), RunLog(folder / "log.jsonl") as log:
+        path = folder / "study.db"
+        store = open_store(path) if path.exists() else create_store(path, {"seed": 3})
+        print("ready", flush=True)
+
+        def report(trial: Trial) -> None:
+            print("trial", trial.number, flush=True)
+
+        options: dict[str, Any] = {"log": log, "on_trial": report}
+        if workers:
+            with Processes(Recipe("secateur.testing.toy_study:together"), workers) as executor:
+                study(store, Recorded, executor=executor, **options).run(Stop(trials=trials))
+        else:
+            study(store, **options).run(Stop(trials=trials))
+        print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
