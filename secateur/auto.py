@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from secateur.anatomy import ANATOMIES, carving
+from secateur.catalogue import names
 from secateur.decoders.decoders import model_class
-from secateur.spaces.decoder_options import BACKBONES
 
 
 def register_families() -> None:
@@ -29,7 +29,7 @@ def register_decoders() -> None:
     """Register configurations and model classes of the networks that `secateur design` builds."""
     import transformers
 
-    for backbone in BACKBONES:
+    for backbone in names("backbone"):
         network = model_class(backbone)
         transformers.AutoConfig.register(network.config_class.model_type, network.config_class, exist_ok=True)
         transformers.AutoModelForCausalLM.register(network.config_class, network, exist_ok=True)

@@ -47,6 +47,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     "method": {
         "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, searched", ("prune",)),
     },
+    "backbone": {
+        "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),
+        "transformer_xl": Entry("secateur.decoders.transformer_xl:DecoderXlForCausalLM", "Transformer-XL", ("design",)),
+    },
     # What a job is made of, by the verb that starts it.
     "run": {
         "prune": Entry("secateur.runs.prune.run:PruneRun", "sub-networks of a pre-trained Transformer"),
@@ -72,6 +76,11 @@ def listed(kind: str, serving: str | None = None) -> str:
     """The names as a sentence has them: `small, medium or large`."""
     *most, last = names(kind, serving)
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def about(kind: str, name: str) -> str:
+    """What a name stands for, in a few words; the name itself where there is none such."""
+    return CATALOGUE[kind][name].about if name in CATALOGUE[kind] else name
 
 
 def check(kind: str, name: str, serving: str | None = None) -> None:

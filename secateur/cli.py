@@ -24,6 +24,7 @@ from secateur.verbs.proxies import proxies
 from secateur.verbs.prune import prune
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
+from secateur.verbs.signature import written
 from secateur.verbs.train import train
 
 _LOOK: dict[str, Any] = {
@@ -58,39 +59,27 @@ def _command(verb: Callable[..., Any], show: Callable[[Any], None], group: str |
             _fail([str(stop) or "stopped."], code=130)
 
     command.__doc__ = (verb.__doc__ or "").split("\n\n    Raises")[0]  # what it raises is for readers of the code
-    parameters = _described(verb) if hasattr(verb, "settings") else _written(verb)
+    parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     (GROUPS[group] if group else app).command(verb.__name__, hidden=hidden)(command)
 
 
-def _written(verb: Any) -> list[inspect.Parameter]:
-    """The options as they stand in a verb's own signature. What it returns may be known to type checkers only."""
-    found = inspect.signature(verb).parameters.values()
-    return [p.replace(annotation=eval(p.annotation, verb.__globals__)) for p in found]
-
-
 def _described(verb: Any) -> list[inspect.Parameter]:
-    """The options that a verb's settings describe."""
-    settings, options = verb.settings, verb.settings.options()
-    folder = f"The run's folder; by default the next free number, runs/{settings.verb}-001."
-    own = {
-        "to": typer.Option(help=folder, show_default=False),
-        "progress": typer.Option("--progress/--quiet", help="Show progress."),
-    }
+    """The options of a verb: those that its settings describe, and its own."""
+    options = verb.settings.options()
     parameters = []
     for name, parameter in inspect.signature(verb).parameters.items():
-        described, hint = own.get(name), parameter.annotation
-        if name in options:
-            option = options[name]
+        hint = verb.own.get(name)
+        if hint is None:
+            hint, option = parameter.annotation, options[name]
             # Of a field that a preset may set, the signature's default is None: the help shows the field's own.
-            shown = _shown(settings.usual(name)) if parameter.default is None else True
+            shown = _shown(verb.settings.usual(name)) if parameter.default is None else True
             flags = [option.flag] if option.flag else []
             described = typer.Option(*flags, help=option.about, rich_help_panel=option.panel, show_default=shown)
-            if str in get_args(hint) and list[int] in get_args(hint):  # on the command line, numbers are a text
-                hint = str | None
-        kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(parameter.replace(annotation=Annotated[hint, described], kind=kind))
+            text = str in get_args(hint) and list[int] in get_args(hint)  # on the command line, numbers are a text
+            hint = Annotated[str | None if text else hint, described]
+        parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
     return parameters
 
 

@@ -19,41 +19,42 @@ from secateur.errors import ConfigurationError, UnknownNameError
 class Quantity(NamedTuple):
     """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better.
 
-    `searched` is False where no search goes by it, for all that proxies are compared by it.
+    `serves` names the jobs that search by it.
     """
 
     unit: str
     about: str
     direction: str = "min"
-    searched: bool = True
+    serves: tuple[str, ...] = ("prune", "design")
 
 
 #: Every quantity an estimator can yield.
 QUANTITIES: dict[str, Quantity] = {
-    "error": Quantity("", "1 − the task's main metric, on the validation set"),
+    "error": Quantity("", "1 − the task's main metric, on the validation set", serves=("prune",)),
     "parameters": Quantity("", "all trainable parameters"),
-    "body_parameters": Quantity("", "parameters of the Transformer layers, without embeddings and head"),
+    "body_parameters": Quantity("", "parameters of the Transformer layers, without embeddings and head", serves=("prune",)),
     "macs": Quantity("", "multiply-accumulate operations of one forward pass"),
     "latency": Quantity("s", "seconds of one forward pass on this machine (median)"),
     "memory": Quantity("B", "bytes at the peak of one forward pass: weights and live activations"),
-    "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy of quality: more is better", "max"),
-    "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max"),
-    "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max"),
-    "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max"),
-    "fisher": Quantity("", "squared activation × gradient, summed over channels", "max"),
-    "synflow": Quantity("", "synaptic flow: the product of absolute weights along every path, summed", "max"),
-    "jacob_cov": Quantity("", "how little the outputs' Jacobians of different texts resemble each other", "max"),
-    "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max"),
-    "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max"),
-    "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max"),
-    "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy of quality", "max", searched=False),
+    "decoder_parameters": Quantity(
+        "", "parameters of the decoder layers, as a proxy of quality", "max", ("design",)
+    ),
+    "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max", ("design",)),
+    "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max", ("design",)),
+    "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max", ("design",)),
+    "fisher": Quantity("", "squared activation × gradient, summed over channels", "max", ("design",)),
+    "synflow": Quantity("", "synaptic flow: the product of absolute weights along every path, summed", "max", ("design",)),
+    "jacob_cov": Quantity("", "how little the outputs' Jacobians of different texts resemble each other", "max", ("design",)),
+    "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max", ("design",)),
+    "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max", ("design",)),
+    "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max", ("design",)),
+    "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy of quality", "max", ()),
 }
 
-#: What a network pruned from a trained one is judged by: the error first, then costs.
-PRUNING = ("error", "parameters", "body_parameters", "macs", "latency", "memory")
-#: What an architecture that is not trained is judged by: a proxy of its quality, and costs.
-PROXIES = tuple(name for name, quantity in QUANTITIES.items() if quantity.direction == "max" and quantity.searched)
-DESIGN = (*PROXIES, "parameters", "macs", "latency", "memory")
+
+def serving(job: str, direction: str | None = None) -> tuple[str, ...]:
+    """The quantities that a job searches by, those of one direction where it is given."""
+    return tuple(n for n, q in QUANTITIES.items() if job in q.serves and direction in (None, q.direction))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "secateur"
 
-#: The layout, top to bottom. What shares a line may import each other.
+#: The layout, top to bottom. What shares a line may import each other. The catalogue stands high: it is a table of strings.
 LAYOUT = [
     ["errors"],
     ["settings"],
+    ["catalogue"],
     ["rng"],
     ["architecture"],
     ["objectives"],
@@ -40,12 +41,27 @@ LAYOUT = [
     ["tables"],
     ["study"],
     ["report"],
-    ["catalogue"],
     ["runs"],
     ["verbs"],
     ["cli", "__main__"],
     ["testing"],
 ]
+#: Inside the two folders that hold everything together, top to bottom; jobs know nothing of each other.
+INSIDE = {
+    "runs": [
+        ["progress", "settings"],
+        ["folder", "bounds"],
+        ["reporting", "stages", "starting"],
+        ["prune", "design", "bench"],
+    ],
+    "verbs": [
+        ["signature"],
+        ["prune", "design", "train", "resume", "front", "export", "report", "measure", "evaluate", "proxies"],
+        ["demo"],
+    ],
+}
+#: The walk of a job, file by file.
+JOB = [["settings"], ["baselines", "proxies", "training"], ["run"], ["report"], ["stages"]]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.
@@ -70,6 +86,37 @@ def imports(path: Path) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         elif isinstance(node, ast.ImportFrom):
             names = tuple(alias.name for alias in node.names)
             yield node.lineno, ("." * node.level) + (node.module or ""), names
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def modules_imported(path: Path) -> set[str]:
+    """The package's modules that a file imports when it runs, at its head or later; what only type checkers see is left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in MODULES else node.module for a in node.names}
+    return {name for name in found if name in MODULES} - {module_of(path)}
+
+
+MODULES_IMPORTED = {module: modules_imported(path) for module, path in MODULES.items()}
 
 
 def upward_faults(path: Path, part: str, found: Iterator[tuple[int, str, tuple[str, ...]]]) -> list[str]:
@@ -142,6 +189,73 @@ def test_nothing_heavy_loads_early(code):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split() == ["LOADED"]
+
+
+def inner_rank(path: Path) -> tuple[str, int] | None:
+    """Where a file of `runs` or `verbs` stands in its folder."""
+    first, *rest = path.relative_to(PACKAGE).parts
+    if first not in INSIDE or rest[0] == "__init__.py":
+        return None
+    name = rest[0].removesuffix(".py")
+    return first, next(rank for rank, line in enumerate(INSIDE[first]) if name in line)
+
+
+@pytest.mark.parametrize("folder", list(INSIDE))
+def test_runs_and_verbs_are_layered_inside(folder):
+    faults = []
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        place = inner_rank(path)
+        for target in MODULES_IMPORTED[module_of(path)] if place else ():
+            other = inner_rank(MODULES[target]) if target.startswith(f"secateur.{folder}.") else None
+            if other is not None and place is not None and other[1] > place[1]:
+                faults.append(f"{path.relative_to(PACKAGE)} imports {target}")
+            own, theirs = path.relative_to(PACKAGE).parts[1], target.split(".")[2] if other else ""
+            if folder == "runs" and other == place == ("runs", 3) and own != theirs:
+                faults.append(f"{path.relative_to(PACKAGE)}: the job {own} knows of {theirs}")
+    assert faults == []
+
+
+@pytest.mark.parametrize("job", ["prune", "design"])
+def test_a_job_is_walked_one_way(job):
+    ranks = {f"secateur.runs.{job}.{name}": rank for rank, line in enumerate(JOB) for name in line}
+    faults = [
+        f"{module} imports {target}"
+        for module, rank in ranks.items()
+        if module in MODULES
+        for target in MODULES_IMPORTED[module]
+        if ranks.get(target, -1) > rank
+    ]
+    assert faults == []
+    assert {m for m in MODULES if m.startswith(f"secateur.runs.{job}.")} <= set(ranks)
+
+
+def cycles(imported: dict[str, set[str]]) -> list[list[str]]:
+    """The sets of modules that import each other in a circle: what is left when those that import nothing left are taken."""
+    left = {module: set(targets) for module, targets in imported.items()}
+    for turned in (False, True):
+        while True:
+            done = {m for m, targets in left.items() if not targets & left.keys()}
+            if not done:
+                break
+            left = {m: targets for m, targets in left.items() if m not in done}
+        if not turned:  # and those that nothing left imports
+            left = {m: {a for a, targets in left.items() if m in targets} for m in left}
+    return [sorted(left)] if left else []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert cycles(MODULES_IMPORTED) == []
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+def test_functions_are_short():
+    """80 lines at most, the signature apart."""
+    long = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.body[0].lineno >= 80:
+                long.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert long == []
 
 
 def tracked_files() -> list[Path]:

@@ -36,17 +36,17 @@ def _class_of(folder: Path) -> Any:
     if not folder.is_dir():
         raise ModelError(f"`{folder}` is not a folder. `load` takes a folder that an export wrote.")
     said = described(folder)
-    family, names = said["model_type"], said.get("architectures")
-    name = names[0] if isinstance(names, list) and names else None
+    family, listed = said["model_type"], said.get("architectures")
+    name = listed[0] if isinstance(listed, list) and listed else None
     import transformers
 
     from secateur.anatomy import carving
+    from secateur.catalogue import names
     from secateur.decoders.decoders import is_decoder, model_class
-    from secateur.spaces.decoder_options import BACKBONES
 
     found = None
     if is_decoder(family):
-        classes = [model_class(backbone) for backbone in BACKBONES]
+        classes = [model_class(backbone) for backbone in names("backbone")]
         found = next((known for known in classes if known.config_class.model_type == family and known.__name__ == name), None)
     elif isinstance(name, str):
         source = carving if family.startswith("secateur_") else transformers

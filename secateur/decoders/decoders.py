@@ -5,23 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from secateur.architecture import Architecture
-from secateur.errors import ConfigurationError, UnknownNameError
+from secateur.catalogue import find
+from secateur.errors import ConfigurationError
 from secateur.spaces import decoder
-from secateur.spaces.decoder_options import BACKBONES
 from secateur.spaces.decoder_sizes import Sizes
 
 
 def model_class(backbone: str) -> Any:
-    """The network's class of a backbone."""
-    if backbone == "gpt2":
-        from secateur.decoders.gpt2 import DecoderGpt2ForCausalLM
-
-        return DecoderGpt2ForCausalLM
-    if backbone == "transformer_xl":
-        from secateur.decoders.transformer_xl import DecoderXlForCausalLM
-
-        return DecoderXlForCausalLM
-    raise UnknownNameError("backbone", backbone, BACKBONES)
+    """The network's class of a backbone. Raises UnknownNameError."""
+    return find("backbone", backbone)
 
 
 def is_decoder(model_type: str) -> bool:

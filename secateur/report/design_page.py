@@ -8,6 +8,7 @@ from typing import Any
 
 import secateur.report.charts as charts
 import secateur.report.design_rows as rows_of
+from secateur.catalogue import about
 from secateur.report.data import DesignReportData, Row
 from secateur.report.numbers import title
 from secateur.report.page import run_page
@@ -15,7 +16,6 @@ from secateur.report.picture import decoder_picture, describe_decoder, scale
 
 #: A search scores thousands of candidates: the page lists the first of them, the run's store has all.
 MOST_TRIALS = 300
-BACKBONES = {"gpt2": "GPT-2", "transformer_xl": "Transformer-XL"}
 #: More candidates than this are thinned out evenly: the page stays quick.
 MOST_POINTS = 1500
 #: The colours of the baselines' families.
@@ -141,7 +141,7 @@ def design_html(data: DesignReportData) -> str:
         titles={name: title(name) for name in [data.proxy, *data.costs]},
         objectives=[_objective(data, text) for text in data.objectives],
         front=rows_of.front_table(data),
-        backbones=list(dict.fromkeys(BACKBONES.get(e["choices"]["backbone"], e["choices"]["backbone"]) for e in data.front)),
+        backbones=list(dict.fromkeys(about("backbone", e["choices"]["backbone"]) for e in data.front)),
         measured=sum(bool(entry.get("measured")) for entry in data.front),
         errors=rows_of.prediction_errors(data),
         search_seconds=next((row["seconds"] for row in data.journal if row["stage"] == "search"), None),

@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from secateur import catalogue
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.spaces.domains import Options, options
-
-BACKBONES = ("gpt2", "transformer_xl")
 
 Pair = tuple[int, int]
 
@@ -38,8 +37,10 @@ class Allowed:
     ) -> Allowed:
         """Raises ConfigurationError with every fault there is."""
         faults: list[str] = []
-        if backbone not in BACKBONES:
-            faults += UnknownNameError("backbone", backbone, BACKBONES).faults
+        try:
+            catalogue.check("backbone", backbone)
+        except UnknownNameError as error:
+            faults += error.faults
 
         def read(given: Options, name: str, least: int = 1) -> tuple[int, ...]:
             try:

@@ -39,7 +39,9 @@ ACCURACY = ("acc", "em", "exact_match")
 class Questions(Settings):
     """What is asked of a model."""
 
-    task: list[str] | None = option(None, "Tasks of the harness, or paths of tasks' YAML files.")
+    task: list[str] | None = option(
+        None, "A task of lm-evaluation-harness, or the path of a task's YAML file. Give it several times for several."
+    )
     preset: str | None = option(None, "lts14: the 14 tasks of Javaheripi et al. (2022).", known=tuple(TASK_PRESETS))
     shots: int = option(0, "Solved examples in front of each question.", least=0)
     limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1)

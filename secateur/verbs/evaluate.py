@@ -10,39 +10,23 @@ import typer
 
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.tasks.lm_scores import Questions, Scores, score_network, write_json
+from secateur.verbs.signature import takes
+
+Model = Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")]
+To = Annotated[Path | None, typer.Option(help="A JSON file to write the results to; must be new.")]
 
 
-def evaluate(
-    model: Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")],
-    *,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A task of lm-evaluation-harness, or the path of a task's YAML file. Give it several times for several."
-        ),
-    ] = None,
-    preset: Annotated[str | None, typer.Option(help="lts14: the 14 tasks of Javaheripi et al. (2022).")] = None,
-    shots: Annotated[int, typer.Option(help="Solved examples in front of each question.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(help="Ask only the first so many examples of each task.", show_default="all")
-    ] = None,
-    batch_size: Annotated[int, typer.Option(help="Texts per forward pass.")] = 8,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")] = "auto",
-    include: Annotated[Path | None, typer.Option(help="A folder with task files (YAML) of your own.")] = None,
-    to: Annotated[Path | None, typer.Option(help="A JSON file to write the results to; must be new.")] = None,
-) -> Scores:
+@takes(Questions)
+def evaluate(questions: Questions, model: Model, *, device: Device = "auto", to: To = None) -> Scores:
     """Score a causal language model on tasks of lm-evaluation-harness.
 
     Raises ConfigurationError for settings that do not fit, MissingExtraError without lm_eval, ModelError for a model that
     cannot be loaded or predicts no next token, DataError for a task whose data cannot be had.
     """
-    include, to = (None if path is None else Path(path) for path in (include, to))
-    questions = Questions(task=task, preset=preset, shots=shots, limit=limit, batch_size=batch_size, include=include)
-    faults = questions.faults()
+    to = None if to is None else Path(to)
     if to is not None and to.exists():
-        faults.append(f"`to` must be a new file, and `{to}` exists.")
-    if faults:
-        raise ConfigurationError(faults)
+        raise ConfigurationError(f"`to` must be a new file, and `{to}` exists.")
     if find_spec("lm_eval") is None:
         raise MissingExtraError("lm-eval", "lm-eval")
     if to is not None:

@@ -4,48 +4,81 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
 
 from secateur.runs.settings import RunSettings
+from secateur.settings import Settings
+
+#: What several verbs take beside their settings.
+Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")]
+RunFolderArgument = Annotated[Path, typer.Argument(help="The run's folder.")]
+Under = Annotated[
+    list[str] | None,
+    typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),
+]
+Key = Annotated[str | None, typer.Option(help="The one with this key, or its beginning (see the report).")]
 
 
-def takes(settings: type[RunSettings]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make `verb(settings, *, to, …)` a function of the settings' fields, by name, and of what else it takes.
+def takes(settings: type[Settings], without: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make `verb(settings, run, *, to, …)` a function of the settings' fields, by name, and of what else it takes.
 
-    A field that a preset may set defaults to None, which stands for the preset's value.
+    A field that a preset may set defaults to None, which stands for the preset's value. Fields `without` are left out.
     """
-    hints, options = settings.hints(), settings.options()
-    shared = {f.name for f in fields(RunSettings)} - {"preset"}  # after what is the job's own
-    preset = {name for values in settings.presets.values() for name in values}
+    options, hints = settings.options(), settings.hints()
+    presets: Mapping[str, Any] = getattr(settings, "presets", {})
+    preset = {name for values in presets.values() for name in values}
+    general = {f.name for f in fields(RunSettings)} - {"preset"}  # comes after what is the job's own
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = list(inspect.signature(function).parameters.values())[1:]
-        types = get_type_hints(function)
+        own = written(function)[1:]
         parameters = []
-        for field in sorted(fields(settings), key=lambda f: f.name in shared):
-            default: Any = field.default if field.default_factory is MISSING else field.default_factory()
-            kind: Any = inspect.Parameter.KEYWORD_ONLY
-            if options[field.name].positional:
-                kind, default = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        for field in sorted(fields(settings), key=lambda f: f.name in general and bool(presets)):
+            if field.name in without:
+                continue
+            default: Any = settings.usual(field.name)
+            if field.default is MISSING and field.default_factory is MISSING:
+                default = inspect.Parameter.empty
             hint = hints[field.name]
             if field.name in preset:
                 default, hint = None, hint | None
+            kind: Any = inspect.Parameter.KEYWORD_ONLY
+            if options[field.name].positional:
+                kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
             parameters.append(inspect.Parameter(field.name, kind, default=default, annotation=hint))
-        parameters += [p.replace(annotation=types[p.name]) for p in own]
+        parameters += [p.replace(annotation=get_args(p.annotation)[0]) for p in own]
         parameters.sort(key=lambda p: p.kind)
-        signature = inspect.Signature(parameters, return_annotation=types.get("return", Any))
+        signature = inspect.Signature(parameters, return_annotation=inspect.signature(function).return_annotation)
 
         @functools.wraps(function)
         def verb(*args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given).arguments
             mine = {p.name: bound.pop(p.name) for p in own if p.name in bound}
-            return function(settings.resolve(bound), **mine)
+            return function(_made(settings, bound), **mine)
 
         verb.__signature__ = signature  # type: ignore[attr-defined]
-        verb.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": signature.return_annotation}
-        verb.settings = settings  # type: ignore[attr-defined]
+        verb.__annotations__ = {p.name: p.annotation for p in parameters}
+        verb.settings, verb.own = settings, {p.name: p.annotation for p in own}  # type: ignore[attr-defined]
         return verb
 
     return decorate
+
+
+def written(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function as they are written. What it returns may be known to type checkers only."""
+    found = inspect.signature(function).parameters.values()
+    names = getattr(function, "__globals__", {})
+    return [p.replace(annotation=eval(p.annotation, names)) for p in found]
+
+
+def _made(settings: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """The settings of what the user gave. Raises ConfigurationError with every fault."""
+    if issubclass(settings, RunSettings):
+        return settings.resolve(given)
+    hints = settings.hints()
+    paths = {name for name, hint in hints.items() if hint is Path or (get_origin(hint) is not list and Path in get_args(hint))}
+    return settings(**{n: Path(v) if n in paths and isinstance(v, str) else v for n, v in given.items()}).check()

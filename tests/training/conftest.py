@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
+from secateur.catalogue import find
 from secateur.rng import generator
 from secateur.spaces.pruning import Small
 from secateur.supernet import Supernet
@@ -17,7 +18,6 @@ from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import training_arguments
-from secateur.training.strategies import STRATEGIES
 from secateur.training.trainer import SupernetTrainer
 
 #: kind of task → the toy model for it
@@ -58,7 +58,7 @@ class Toy:
         self.supernet = Supernet(toy_model(family or name, head, layers=layers))
         self.before = copy.deepcopy(self.supernet.model)
         self.settings = dataclasses.replace(SETTINGS, **changes)
-        self.strategy = STRATEGIES[strategy](Small(self.supernet.shape), k=k)
+        self.strategy = find("strategy", strategy)(Small(self.supernet.shape), k=k)
         self.batches, self.recorder, self.accumulate = [], Recorder(), accumulate
 
     def trainer(self, folder):

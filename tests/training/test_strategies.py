@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secateur.catalogue import find
+from secateur.catalogue import find, names
 from secateur.errors import ConfigurationError
 from secateur.rng import generator
 from secateur.spaces.pruning import Plan, Shape, Small
 from secateur.testing.toys import SPACES
-from secateur.training.strategies import STRATEGIES
 
 SHAPE = Shape(layers=6, heads=8, units=64)
 SMALL = Small(SHAPE)
@@ -38,14 +37,14 @@ def describe(draws, space):
 
 
 def test_all_six_are_there_and_in_the_catalogue():
-    assert set(STRATEGIES) == {*EXPECTED, "random-linear"}
-    assert all(find("strategy", name) is kind for name, kind in STRATEGIES.items())
+    assert set(names("strategy")) == {*EXPECTED, "random-linear"}
+    assert all(find("strategy", name).name == name for name in names("strategy"))
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_passes_in_order(name):
     space = Small(SHAPE, heads="1..8", units="1..64", layers="1..6")
-    draws = STRATEGIES[name](space, k=3).draws(0, 10, generator(0, "test"))
+    draws = find("strategy", name)(space, k=3).draws(0, 10, generator(0, "test"))
     assert describe(draws, space) == EXPECTED[name]
     for draw in draws:
         if draw.plan is not None:
@@ -55,29 +54,29 @@ def test_passes_in_order(name):
 @pytest.mark.parametrize("space", SPACES)
 def test_the_smallest_keeps_no_layer_and_the_largest_is_the_network_itself(space):
     """Klein et al., section 3.2.1: the lower bound is embeddings and head alone."""
-    first, second = STRATEGIES["sandwich"](SPACES[space](SHAPE), k=0).draws(0, 1, generator(0))
+    first, second = find("strategy", "sandwich")(SPACES[space](SHAPE), k=0).draws(0, 1, generator(0))
     assert first.plan is None
     assert second.plan == Plan.of([])
 
 
 def test_the_smallest_of_a_bounded_space_keeps_the_bounds():
     space = Small(SHAPE, heads="2..8", units="16..64", layers="3..6")
-    assert STRATEGIES["full"](space).draws(0, 1, generator(0))[1].plan == Plan.uniform(3, 2, 16)
+    assert find("strategy", "full")(space).draws(0, 1, generator(0))[1].plan == Plan.uniform(3, 2, 16)
 
 
 @pytest.mark.parametrize(("k", "passes"), [(0, 2), (1, 3), (5, 7)])
 def test_k_is_the_number_of_random_ones(k, passes):
-    assert len(STRATEGIES["full"](SMALL, k=k).draws(0, 10, generator(0))) == passes
+    assert len(find("strategy", "full")(SMALL, k=k).draws(0, 10, generator(0))) == passes
 
 
 def test_negative_k_is_refused():
     with pytest.raises(ConfigurationError, match=r"`k`.*must not be negative, got -1"):
-        STRATEGIES["full"](SMALL, k=-1)
+        find("strategy", "full")(SMALL, k=-1)
 
 
-@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@pytest.mark.parametrize("name", names("strategy"))
 def test_equal_generators_give_equal_draws_and_steps_differ(name):
-    strategy = STRATEGIES[name](SMALL)
+    strategy = find("strategy", name)(SMALL)
 
     def drawn(seed):
         return [strategy.draws(step, 40, generator(seed, "train", step)) for step in range(40)]
@@ -91,7 +90,7 @@ def test_equal_generators_give_equal_draws_and_steps_differ(name):
 
 def test_random_ones_follow_the_space():
     """Uniform over `small`: mean of 4 heads, 32 units, 3 layers; each draw of a step is its own."""
-    strategy = STRATEGIES["kd"](SMALL, k=2)
+    strategy = find("strategy", "kd")(SMALL, k=2)
     draws = [strategy.draws(0, 1, generator(0, "train", step))[1:] for step in range(1500)]
     depths = np.array([[len(d.plan.layers) for d in pair] for pair in draws])
     # no heads and no units (1 in 585) leave no layer; nearly uniform 0…6 then
@@ -101,7 +100,7 @@ def test_random_ones_follow_the_space():
 
 def test_random_linear_rises_with_the_steps():
     """Probability step / steps: binomial, within four standard deviations of it at every tenth of the run."""
-    strategy, repeats, steps = STRATEGIES["random-linear"](SMALL, k=2), 1000, 10
+    strategy, repeats, steps = find("strategy", "random-linear")(SMALL, k=2), 1000, 10
     for step in range(steps):
         drawn = [strategy.draws(step, steps, generator(0, step, repeat)) for repeat in range(repeats)]
         assert all(len(draws) == 1 and not draws[0].distilled for draws in drawn)

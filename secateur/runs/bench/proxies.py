@@ -17,19 +17,20 @@ from secateur.tables import read_trained
 
 @dataclass(frozen=True, kw_only=True)
 class ProxySettings(Settings):
-    """The arguments of `secateur proxies`."""
+    """The settings of `secateur bench proxies`."""
 
-    table: Path
-    to: Path
-    proxy: list[str] | None
-    source: list[str] | None
-    partial: list[float] | None
-    text: str | None
-    tokenizer: str | None
-    vocabulary: int | None = option(least=2)
-    batch: int = option(least=2)
-    length: int = option(least=2)
-    seed: int = option(least=0)
+    to: Path = option(about="Folder for scores, rankings and the page; scores that are there are not computed again.")
+    proxy: list[str] | None = option(None, "A proxy, or partial_training; repeat it for several. All by default.")
+    source: list[str] | None = option(None, "Only rows of this source (random, homogeneous, search, …); repeat it for several.")
+    partial: list[float] | None = option(
+        None, "Per cent of the steps for partial training; repeat it. From 1.25 to 87.5 by default."
+    )
+    text: str | None = option(None, "Real text for the proxies that need data: a file or a folder. Random tokens without it.")
+    tokenizer: str | None = option(None, "The text's tokenizer; without it one is trained on the text.")
+    vocabulary: int | None = option(None, "Tokens of the networks; by default the table's column `vocabulary`.", least=2)
+    batch: int = option(16, "Texts in the batch that proxies see.", least=2)
+    length: int = option(64, "Tokens per text.", least=2)
+    seed: int = option(0, "Of initial weights, batch and bootstrap.", least=0)
 
     def faults(self, prefix: str = "") -> list[str]:
         found = super().faults(prefix)
@@ -40,14 +41,14 @@ class ProxySettings(Settings):
         return found
 
 
-def judge_proxies(settings: ProxySettings, progress: Progress) -> ProxyStudy:
-    """Score the table's networks by each proxy, and judge it.
+def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> ProxyStudy:
+    """Score the networks of the table at `path` by each proxy, and judge it.
 
     Raises ConfigurationError for settings out of range or unknown proxies, DataError for a table or text that cannot be used.
     """
     names = proxy_names(settings.proxy or (), settings.partial or CUTS)
     s, to = settings.check(), settings.to
-    read = read_trained(s.table)
+    read = read_trained(path)
     table = read.only(s.source) if s.source else read
     networks = table.averaged()
     try:

@@ -1,4 +1,4 @@
-"""What `secateur proxies` found: as text, as CSV files and as a page."""
+"""What `secateur bench proxies` found: as text, as CSV files and as a page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from secateur.errors import MissingExtraError
 from secateur.report.numbers import MISSING, show
 from secateur.report.proxies_page import proxies_html
 from secateur.runs.bench.judging import COSTS, TRUE, Judged, figures
@@ -21,7 +22,7 @@ _HEADER = ["proxy", "networks", "Spearman", "95 %", "Kendall", "best 20 %", "com
 
 @dataclass(frozen=True)
 class ProxyStudy:
-    """What `secateur proxies` found. `table` has one row per proxy; the files lie in `folder`."""
+    """What `secateur bench proxies` found. `table` has one row per proxy; the files lie in `folder`."""
 
     folder: Path
     judged: list[Judged]
@@ -48,7 +49,8 @@ class ProxyStudy:
             "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
             for row in [header, *rows]
         ]
-        return "\n".join([*lines, "", *self.notes, f"Written: {self.folder / PAGE}"])
+        page = self.folder / PAGE
+        return "\n".join([*lines, "", *self.notes, f"Written: {page if page.exists() else self.folder}"])
 
     def write(self, table: Table, scores: Mapping[str, Sequence[Score]]) -> None:
         """The CSV files and the page, beside the scores of the table's networks."""
@@ -69,7 +71,11 @@ class ProxyStudy:
             {j.name: [(r.share * 100, getattr(r, measure)) for r in j.rankings] for j in self.judged}
             for measure in ("spearman", "common_ratio")
         )
-        page = proxies_html("How proxies rank", self.notes, *self.cells(), correlations, ratios, scatters)
+        try:
+            page = proxies_html("How proxies rank", self.notes, *self.cells(), correlations, ratios, scatters)
+        except MissingExtraError as error:  # what took long is in the other files
+            self.notes.append(f"No page was written: {error}")
+            return
         (self.folder / PAGE).write_text(page, encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from secateur.estimators.base import Estimator
-from secateur.objectives import PROXIES
+from secateur.objectives import serving
 from secateur.spaces.decoder_sizes import Sizes
 
 #: Texts that a proxy sees, of the length that latency is measured with.
@@ -14,7 +14,7 @@ TEXTS = 4
 
 def proxy_estimators(wanted: Sequence[str], sizes: Sizes, length: int, seed: int) -> list[Estimator]:
     """An estimator for each proxy wanted that cannot be counted. The texts are random tokens, the same for every network."""
-    names = [name for name in wanted if name in PROXIES and name != "decoder_parameters"]
+    names = [name for name in serving("design", "max") if name in wanted and name != "decoder_parameters"]
     if not names:
         return []
     import torch

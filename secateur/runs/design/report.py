@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from secateur.catalogue import about
 from secateur.report import DesignReportData
 from secateur.report.data import Row
 from secateur.report.numbers import shown_as
@@ -13,7 +14,6 @@ from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.trial import MEASURED
 
-_BACKBONES = {"gpt2": "GPT-2", "transformer_xl": "Transformer-XL"}
 #: Headings that fit a terminal of 80 columns.
 _SHORT = {"decoder_parameters": "decoder", "parameters": "all"}
 
@@ -26,7 +26,7 @@ class DesignReport(Report):
     def data(self) -> DesignReportData:
         run = self.run
         return DesignReportData(
-            **self.common(f"{_BACKBONES[run.configuration.backbone]} decoders for this device"),
+            **self.common(f"{about('backbone', run.configuration.backbone)} decoders for this device"),
             directions={o.name: o.direction for o in run.objectives},
             trials=[{**trial_row(t), "choices": dict(t.architecture.choices)} for t in run.trials if t.origin != MEASURED],
             front=[_member(m) for m in run.front],

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from secateur import catalogue
 from secateur.catalogue import listed
 from secateur.devices.setup import Setup
-from secateur.objectives import DESIGN, PROXIES, Bound, Objective
+from secateur.objectives import Bound, Objective, serving
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import option, shared
 from secateur.spaces.decoder import LARGE, PAPER, Decoder
@@ -117,15 +117,15 @@ class DesignSettings(RunSettings):
 
     def _objective_faults(self, found: Faults) -> list[str]:
         parsed, bounded = (
-            [o for o in (found.tried(Objective.parse, text, DESIGN) for text in texts) if o is not None]
+            [o for o in (found.tried(Objective.parse, text, serving(self.verb)) for text in texts) if o is not None]
             for texts in (self.objectives, self.bounds)
         )
-        names = [o.name for o in parsed]
+        names, proxies = [o.name for o in parsed], serving(self.verb, "max")
         if len(set(names)) < len(names):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
-        if len(parsed) == len(self.objectives) and (not names or names[0] not in PROXIES):
+        if len(parsed) == len(self.objectives) and (not names or names[0] not in proxies):
             first = names[0] if names else ""
-            found.append(f"the first objective must stand for quality, got `{first}`. Such are {', '.join(PROXIES)}.")
+            found.append(f"the first objective must stand for quality, got `{first}`. Such are {', '.join(proxies)}.")
         if parsed and not any(o.direction == "min" for o in parsed):
             found.append("at least one objective must be a cost: latency, memory, parameters or macs.")
         empty = [b for b in bounded if b.upper is None and b.lower is None]
@@ -139,7 +139,7 @@ class DesignSettings(RunSettings):
         return Decoder(self.backbone, homogeneous=self.homogeneous, **{name: getattr(self, name) for name in _RANGES})
 
     def parsed_bounds(self) -> list[Objective]:
-        return [Objective.parse(b, DESIGN) for b in self.bounds]
+        return [Objective.parse(b, serving(self.verb)) for b in self.bounds]
 
     def sizes(self) -> Sizes:
         """What every network has beside its architecture."""

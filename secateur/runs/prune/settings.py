@@ -11,7 +11,7 @@ from secateur import catalogue
 from secateur.catalogue import listed
 from secateur.checkpoints.pretrained import check_model
 from secateur.errors import ConfigurationError
-from secateur.objectives import PRUNING, Bound, Objective
+from secateur.objectives import Bound, Objective, serving
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import option, shared
 from secateur.spaces.domains import Range
@@ -84,7 +84,7 @@ class PruneSettings(RunSettings):
     method: str = option("weight-sharing", f"The way to prune: {listed('method', 'prune')}.", panel=_SEARCH)
     objectives: list[str] = option(
         ["error", "body_parameters"],
-        "error, parameters, body_parameters, macs, latency or memory, also with a bound: 'latency<=20ms', "
+        f"{', '.join(serving('prune'))}, also with a bound: 'latency<=20ms', "
         "'parameters<=50%'. Give it several times; error comes first.",
         panel=_SEARCH,
         flag="--objective",
@@ -156,7 +156,7 @@ class PruneSettings(RunSettings):
         tried = found.tried
         for kind in ("space", "searcher", "strategy", "method"):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
-        parsed = [o for o in (tried(Objective.parse, text, PRUNING) for text in self.objectives) if o is not None]
+        parsed = [o for o in (tried(Objective.parse, text, serving(self.verb)) for text in self.objectives) if o is not None]
         names = [o.name for o in parsed]
         if len(set(names)) < len(names):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
