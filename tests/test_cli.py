@@ -78,12 +78,12 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
         (["--objective", "error", "--objective", "error"], "twice"),
         (["--objective", "error", "--objective", "latency<=fast"], "no bound"),
         (["--polish-at", "half"], "`half` is no bound"),
-        (["--mixed-precision", "fp8"], "bf16 or fp16"),
+        (["--mixed-precision", "fp8"], "unknown mixed_precision `fp8`"),
         (["--preset", "best"], "unknown preset `best`"),
         (["--text", "review"], "`text`, `label`"),
         (["--k", "-2"], "`k` must not be negative"),
         (["--validation-share", "1.5"], "between 0 and 1"),
-        (["--temperature", "0"], "`temperature` must be positive"),
+        (["--temperature", "0"], "`temperature` must be above 0"),
     ],
 )
 def test_one_fault_one_line(arguments: list[str], said: str, model: str, data: str, tmp_path: Path) -> None:

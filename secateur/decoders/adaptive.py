@@ -215,16 +215,28 @@ def loss_and_logits(
 
 
 class WordHead:
-    """What the networks have in common around their softmax; comes before PreTrainedModel."""
+    """What the networks have in common around their stack of layers; comes before PreTrainedModel."""
 
-    lm_head: nn.Module
+    #: What the stack calls its input embedding.
+    embedding_name: str
+    base_model_prefix = "transformer"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
     config: Any
-    get_input_embeddings: Any
+    post_init: Any
 
-    def make_word_head(self) -> None:
+    def make_around(self, stack: nn.Module) -> None:
+        self.transformer: Any = stack
         self.lm_head = make_head(self.config)
         if self.config.embedding:  # an adaptive head reads the input's tables itself: there is no second copy to tie
             self._tied_weights_keys: dict[str, str] = {}
+        self.post_init()
+
+    def get_input_embeddings(self) -> Any:
+        return getattr(self.transformer, self.embedding_name)
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        setattr(self.transformer, self.embedding_name, value)
 
     def get_output_embeddings(self) -> Any:
         return self.lm_head

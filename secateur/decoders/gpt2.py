@@ -96,18 +96,14 @@ class DecoderGpt2ForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
     """Word ids in, logits over the vocabulary out (log-probabilities where the softmax is adaptive with several clusters)."""
 
     config_class = DecoderGpt2Config
-    base_model_prefix = "transformer"
-    supports_gradient_checkpointing = True
+    embedding_name = "wte"
     _no_split_modules = ["Block"]  # noqa: RUF012
     _skip_keys_device_placement = ["past_key_values"]  # noqa: RUF012
-    _supports_sdpa = True
     _tied_weights_keys = {"lm_head.weight": "transformer.wte.weight"}  # noqa: RUF012
 
     def __init__(self, config: DecoderGpt2Config) -> None:
         super().__init__(config)
-        self.transformer = Stack(config)
-        self.make_word_head()
-        self.post_init()
+        self.make_around(Stack(config))
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -122,12 +118,6 @@ class DecoderGpt2ForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
             init.zeros_(module.bias)
         elif not init_adaptive(module, spread):
             super()._init_weights(module)
-
-    def get_input_embeddings(self) -> Any:
-        return self.transformer.wte
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.transformer.wte = value
 
     def decoder_modules(self) -> list[nn.Module]:
         """What holds exactly the decoder parameters: the blocks and the final norm, no embeddings and no softmax."""

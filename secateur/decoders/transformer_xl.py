@@ -139,17 +139,13 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
     """Word ids in, logits over the vocabulary out (log-probabilities where the softmax is adaptive with several clusters)."""
 
     config_class = DecoderXlConfig
-    base_model_prefix = "transformer"
-    supports_gradient_checkpointing = True
+    embedding_name = "embedding"
     _no_split_modules = ["Layer"]  # noqa: RUF012
-    _supports_sdpa = True
     _tied_weights_keys = {"lm_head.weight": "transformer.embedding.weight"}  # noqa: RUF012
 
     def __init__(self, config: DecoderXlConfig) -> None:
         super().__init__(config)
-        self.transformer = Stack(config)
-        self.make_word_head()
-        self.post_init()
+        self.make_around(Stack(config))
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -160,12 +156,6 @@ class DecoderXlForCausalLM(WordHead, PreTrainedModel, GenerationMixin):
             init.normal_(module.r_r_bias, mean=0.0, std=spread)
         elif not init_adaptive(module, spread):
             super()._init_weights(module)
-
-    def get_input_embeddings(self) -> Any:
-        return self.transformer.embedding
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.transformer.embedding = value
 
     def decoder_modules(self) -> list[nn.Module]:
         """What holds exactly the decoder parameters: the layers, no embeddings and no softmax."""

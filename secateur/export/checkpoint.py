@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import ExportError
+from secateur.errors import ExportError, disk_is_full
 from secateur.spaces.pruning.plan import Plan
 
 if TYPE_CHECKING:
@@ -163,5 +163,4 @@ def _disk_fault(error: BaseException) -> str | None:
     """Why the disk refused, or None when the error has another cause."""
     if isinstance(error, OSError) and error.errno is not None:
         return os.strerror(error.errno).lower()
-    full = os.strerror(errno.ENOSPC)  # libraries in Rust and C++ wrap theirs, so the text is read too
-    return full.lower() if full in str(error) else None
+    return os.strerror(errno.ENOSPC).lower() if disk_is_full(error) else None

@@ -7,100 +7,62 @@ accuracy, because 1 − accuracy is the error that the pruning papers plot. STS-
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from secateur.errors import UnknownNameError
 from secateur.tasks.task import Task
 
 _ENTAILMENT = ("entailment", "not_entailment")
 
 
-def _glue(
-    name: str,
-    text: tuple[str, ...],
-    label_names: tuple[str, ...] | None,
-    description: str,
-    *,
-    metrics: tuple[str, ...] = ("accuracy",),
-    evaluation: str = "validation",
-    aliases: tuple[tuple[str, str], ...] = (),
+def _task(
+    name: str, text: tuple[str, ...], names: tuple[str, ...] | None, description: str, *metrics: str, **more: Any
 ) -> Task:
-    """An entry of GLUE. No label names: a regression. The first metric is the main one."""
-    return Task(
-        name=name,
-        kind="regression" if label_names is None else "classification",
-        metrics=metrics,
-        main=metrics[0],
-        text=text,
-        label="label",
-        num_labels=1 if label_names is None else len(label_names),
-        label_names=label_names,
-        description=description,
-        evaluation=evaluation,
-        hub=("nyu-mll/glue", name),
-        aliases=aliases,
-    )
+    """An entry, by default of GLUE. No names of labels: a regression. The first metric is the main one."""
+    metrics = metrics or ("accuracy",)
+    kind, count = ("regression", 1) if names is None else ("classification", len(names))
+    found = Task(name, kind, metrics, metrics[0], text, "label", count, names, description, hub=("nyu-mll/glue", name))
+    return replace(found, **more)
 
+
+_PAIR = ("sentence1", "sentence2")
+_MRPC = (("#1 String", "sentence1"), ("#2 String", "sentence2"), ("Quality", "label"))
+_MNLI = (("sentence1", "premise"), ("sentence2", "hypothesis"), ("gold_label", "label"))
+_SCORE, _DUPLICATE = (("score", "label"),), (("is_duplicate", "label"),)
 
 _ENTRIES = (
-    _glue("rte", ("sentence1", "sentence2"), _ENTAILMENT, "textual entailment of sentence pairs"),
-    _glue(
-        "mrpc",
-        ("sentence1", "sentence2"),
-        ("not_equivalent", "equivalent"),
-        "paraphrases in news sentences",
-        metrics=("accuracy", "f1"),
-        aliases=(("#1 String", "sentence1"), ("#2 String", "sentence2"), ("Quality", "label")),
-    ),
-    _glue(
-        "stsb",
-        ("sentence1", "sentence2"),
-        None,
-        "similarity of sentence pairs, 0 to 5",
-        metrics=("spearman", "pearson"),
-        aliases=(("score", "label"),),
-    ),
-    _glue("cola", ("sentence",), ("unacceptable", "acceptable"), "grammatical acceptability", metrics=("matthews", "accuracy")),
-    _glue("sst2", ("sentence",), ("negative", "positive"), "sentiment of phrases from film reviews"),
-    _glue("qnli", ("question", "sentence"), _ENTAILMENT, "does the sentence answer the question"),
-    _glue(
+    _task("rte", _PAIR, _ENTAILMENT, "textual entailment of sentence pairs"),
+    _task("mrpc", _PAIR, ("not_equivalent", "equivalent"), "paraphrases in news sentences", "accuracy", "f1", aliases=_MRPC),
+    _task("stsb", _PAIR, None, "similarity of sentence pairs, 0 to 5", "spearman", "pearson", aliases=_SCORE),
+    _task("cola", ("sentence",), ("unacceptable", "acceptable"), "grammatical acceptability", "matthews", "accuracy"),
+    _task("sst2", ("sentence",), ("negative", "positive"), "sentiment of phrases from film reviews"),
+    _task("qnli", ("question", "sentence"), _ENTAILMENT, "does the sentence answer the question"),
+    _task(
         "mnli",
         ("premise", "hypothesis"),
         ("entailment", "neutral", "contradiction"),
         "textual entailment over genres (the matched set)",
         evaluation="validation_matched",
-        aliases=(("sentence1", "premise"), ("sentence2", "hypothesis"), ("gold_label", "label")),
+        aliases=_MNLI,
     ),
-    _glue(
+    _task(
         "qqp",
         ("question1", "question2"),
         ("not_duplicate", "duplicate"),
         "duplicate questions",
-        metrics=("accuracy", "f1"),
-        aliases=(("is_duplicate", "label"),),
+        "accuracy",
+        "f1",
+        aliases=_DUPLICATE,
     ),
-    _glue("wnli", ("sentence1", "sentence2"), ("not_entailment", "entailment"), "pronoun resolution as entailment"),
-    Task(
-        name="imdb",
-        kind="classification",
-        metrics=("accuracy",),
-        main="accuracy",
-        text=("text",),
-        label="label",
-        num_labels=2,
-        label_names=("neg", "pos"),
-        description="sentiment of film reviews",
-        evaluation="test",
-        hub=("stanfordnlp/imdb", None),
-    ),
-    Task(
-        name="swag",
+    _task("wnli", _PAIR, ("not_entailment", "entailment"), "pronoun resolution as entailment"),
+    _task("imdb", ("text",), ("neg", "pos"), "sentiment of film reviews", evaluation="test", hub=("stanfordnlp/imdb", None)),
+    _task(
+        "swag",
+        ("sent1", "sent2"),
+        ("0", "1", "2", "3"),
+        "which of four endings follows",
         kind="multiple_choice",
-        metrics=("accuracy",),
-        main="accuracy",
-        text=("sent1", "sent2"),
-        label="label",
-        num_labels=4,
-        label_names=("0", "1", "2", "3"),
-        description="which of four endings follows",
         choices=("ending0", "ending1", "ending2", "ending3"),
         hub=("allenai/swag", "regular"),
     ),

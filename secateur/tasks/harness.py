@@ -30,14 +30,8 @@ class Adapter(HFLM):  # type: ignore[misc]
     """
 
     def __init__(self, model: Any, tokenizer: Any, batch_size: int) -> None:
-        prefix = next(
-            (
-                token
-                for token in (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id)
-                if token is not None
-            ),
-            None,
-        )
+        ends = (getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "cls", "sep"))
+        prefix = next((token for token in ends if token is not None), None)
         if prefix is None:
             raise ModelError(
                 "the tokenizer has no token that begins or ends a text, and the harness needs one where a prompt is empty. "

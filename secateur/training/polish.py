@@ -46,16 +46,9 @@ def polish(
     """
     training = teacher.training
     teacher.eval()
-
-    def make() -> StageTrainer:
-        return PolishTrainer(
-            teacher,
-            model=student,
-            **task_arguments(data, settings, folder, device, progress),
-        )
-
+    given = (data, settings, folder, device, progress)
     try:
-        rows = run_stage(make, student, folder)
+        rows = run_stage(lambda: PolishTrainer(teacher, model=student, **task_arguments(*given)), student, folder)
     finally:
         teacher.train(training)
     student.eval()

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch.utils.data import SequentialSampler
 
 from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
+from secateur.tasks.metrics import perplexity
 from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import diverged, resumable
@@ -41,7 +42,7 @@ class CurvePoint:
     @property
     def perplexity(self) -> float:
         """exp(validation_loss)."""
-        return _exp(self.validation_loss)
+        return perplexity(self.validation_loss, 1)
 
     def as_dict(self) -> dict[str, float]:
         return {**vars(self), "perplexity": self.perplexity}
@@ -57,7 +58,7 @@ class TextScore:
     @property
     def perplexity(self) -> float:
         """exp(loss)."""
-        return _exp(self.loss)
+        return perplexity(self.loss, 1)
 
 
 @dataclass(frozen=True)
@@ -330,7 +331,3 @@ def _ctrl_c(running: Callable[[], TextTrainer | None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _exp(loss: float) -> float:
-    return math.exp(loss) if loss < 700 else math.inf

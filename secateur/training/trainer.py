@@ -18,8 +18,6 @@ from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, run_stage, task_arguments
 from secateur.training.strategies import Strategy
 
-__all__ = ["SupernetTrainer", "train_supernet"]
-
 
 class SupernetTrainer(StageTrainer):
     """Trainer whose step runs the sub-networks that a strategy draws. A step's gradients add up, as in the sandwich rule."""
@@ -72,12 +70,5 @@ def train_supernet(
 
     Resumes from the folder's last checkpoint. The model's mode and the global random state are as before afterwards.
     """
-
-    def make() -> StageTrainer:
-        return SupernetTrainer(
-            supernet,
-            strategy,
-            **task_arguments(data, settings, folder, device, progress),
-        )
-
-    return run_stage(make, supernet.model, folder)
+    given = (data, settings, folder, device, progress)
+    return run_stage(lambda: SupernetTrainer(supernet, strategy, **task_arguments(*given)), supernet.model, folder)

@@ -1,4 +1,4 @@
-"""Transformer-XL: its attention against the paper's equations, its memory against one long segment."""
+"""Transformer-XL: its attention against the paper's equations, its recurrence against one long segment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from transformers import Trainer, TrainingArguments
 
 from secateur import decoders
 from secateur.decoders import Sizes
@@ -18,20 +17,6 @@ WORDS = 60
 ONE = architecture("transformer_xl", 16, [4], [40])
 THREE = architecture("transformer_xl", 16, [2, 4, 8], [32, 64, 48])
 ADAPTIVE = architecture("transformer_xl", 16, [2, 4], [32, 48], 8, 2)
-
-
-def network(arch, strong=True, cutoffs=(10, 30), recurrence=0, **more):
-    """A network whose weights are far from the tiny ones of its initialisation, so that every part matters."""
-    model = decoders.build(arch, Sizes(vocabulary=WORDS, cutoffs=cutoffs, recurrence=recurrence), **more)
-    if strong:
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel())) * 0.15)
-    return model
-
-
-def words(*shape, seed=0):
-    return torch.randint(WORDS, shape, generator=torch.Generator().manual_seed(seed))
 
 
 def by_the_paper(attention, states, memory, heads, width):
@@ -85,7 +70,7 @@ def test_attention_follows_the_papers_equations(heads, seen):
 
 @pytest.mark.parametrize("recurrence", [6, 9], ids=["just enough", "more than enough"])
 @pytest.mark.parametrize("arch", [ONE, THREE, ADAPTIVE], ids=["one layer", "three layers", "adaptive"])
-def test_two_segments_with_memory_are_one_long_segment(arch, recurrence):
+def test_two_segments_with_memory_are_one_long_segment(arch, recurrence, network, words):
     model, ids = network(arch, recurrence=recurrence), words(2, 13)
     with torch.no_grad():
         whole = model(ids).logits
@@ -97,7 +82,7 @@ def test_two_segments_with_memory_are_one_long_segment(arch, recurrence):
     assert [tuple(m.shape) for m in second.mems] == [(2, recurrence, 16)] * len(arch["heads"])
 
 
-def test_memory_is_cut_to_its_length_and_carries_no_gradient():
+def test_memory_is_cut_to_its_length_and_carries_no_gradient(network, words):
     model, ids = network(THREE, recurrence=4), words(2, 6)
     first = model(ids)
     assert [tuple(m.shape) for m in first.mems] == [(2, 4, 16)] * 3
@@ -108,7 +93,7 @@ def test_memory_is_cut_to_its_length_and_carries_no_gradient():
     assert network(THREE).forward(ids).mems is None
 
 
-def test_layers_without_memory_leave_nothing_behind():
+def test_layers_without_memory_leave_nothing_behind(words):
     def peak(layers, recurrence, **more):
         arch = architecture("transformer_xl", 16, [2] * layers, [32] * layers)
         model = decoders.Builder(Sizes(vocabulary=WORDS, recurrence=recurrence)).meta(arch)
@@ -120,7 +105,7 @@ def test_layers_without_memory_leave_nothing_behind():
     assert peak(8, 0) < peak(8, 0, hidden=True)
 
 
-def test_hidden_states_on_request():
+def test_hidden_states_on_request(network, words):
     model, ids = network(THREE, recurrence=4), words(2, 6)
     for recurrence in (0, 4):
         model.config.recurrence = recurrence
@@ -132,7 +117,7 @@ def test_hidden_states_on_request():
 
 
 @pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])
-def test_left_padding_changes_nothing(arch):
+def test_left_padding_changes_nothing(arch, network, words):
     """Positions are relative: where a text begins does not matter."""
     model, ids = network(arch), words(2, 9)
     mask = torch.ones(2, 9, dtype=torch.long)
@@ -143,7 +128,7 @@ def test_left_padding_changes_nothing(arch):
     assert torch.isfinite(found).all()
 
 
-def test_a_mask_may_leave_the_memory_out_or_cover_it():
+def test_a_mask_may_leave_the_memory_out_or_cover_it(network, words):
     model, ids = network(THREE, recurrence=5), words(2, 10)
     mems = model(ids[:, :5]).mems
     rest = ids[:, 5:]
@@ -153,64 +138,3 @@ def test_a_mask_may_leave_the_memory_out_or_cover_it():
     torch.testing.assert_close(model(rest, mems=mems, attention_mask=long).logits, plain)
     long[:, :5] = 0
     torch.testing.assert_close(model(rest, mems=mems, attention_mask=long).logits, model(rest).logits, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])
-def test_generation_with_memory_is_as_without(arch):
-    model, ids = network(arch, recurrence=3), words(2, 6)
-    mask = torch.ones(2, 6, dtype=torch.long)
-    mask[0, :2] = 0
-    for more in ({}, {"num_beams": 2}):
-        said = {"max_new_tokens": 6, "do_sample": False, "pad_token_id": 0, "attention_mask": mask, **more}
-        assert torch.equal(model.generate(ids, **said), model.generate(ids, use_cache=False, **said))
-    text = ids[1:]
-    for _ in range(6):
-        text = torch.cat([text, model(text).logits[:, -1:].argmax(-1)], dim=1)
-    assert torch.equal(model.generate(ids[1:], max_new_tokens=6, do_sample=False), text)
-
-
-def test_a_word_does_not_see_those_after_it():
-    model, ids = network(THREE), words(2, 9)
-    other = ids.clone()
-    other[:, 6:] = (other[:, 6:] + 1) % WORDS
-    torch.testing.assert_close(model(ids).logits[:, :6], model(other).logits[:, :6])
-    assert not torch.allclose(model(ids).logits[:, 6:], model(other).logits[:, 6:])
-
-
-def test_the_loss_is_that_of_the_logits_and_reaches_every_weight():
-    for arch in (THREE, ADAPTIVE):
-        model, ids = network(arch), words(2, 9)
-        logits = model(ids).logits
-        loss = model(ids, labels=ids).loss
-        direct = torch.nn.functional.cross_entropy(logits[:, :-1].reshape(-1, WORDS), ids[:, 1:].reshape(-1))
-        torch.testing.assert_close(loss, direct)
-        loss.backward()
-        assert all(p.grad is not None and float(p.grad.abs().sum()) > 0 for p in model.parameters())
-
-
-@pytest.mark.parametrize("arch", [THREE, ADAPTIVE], ids=["three layers", "adaptive"])
-def test_runs_on_the_meta_device(arch):
-    model = decoders.Builder(Sizes(vocabulary=WORDS, cutoffs=(10, 30), recurrence=4)).meta(arch)
-    ids = words(2, 9).to("meta")
-    first = model(ids)
-    assert first.logits.shape == (2, 9, WORDS)
-    assert model(ids, mems=first.mems, labels=ids).loss.shape == ()
-
-
-def test_trains_with_trainer(tmp_path):
-    model = network(ADAPTIVE, strong=False, dropout=0.1, recurrence=4)
-    data = [{"input_ids": text, "labels": text} for text in words(8, 10).tolist()]
-    start = float(model(words(8, 10), labels=words(8, 10)).loss.detach())
-    arguments = TrainingArguments(
-        str(tmp_path), max_steps=20, per_device_train_batch_size=8, learning_rate=1e-2, gradient_checkpointing=True,
-        report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True, seed=0, prediction_loss_only=True,
-    )  # fmt: skip
-    trainer = Trainer(model, arguments, train_dataset=data, eval_dataset=data)
-    trainer.train()
-    assert trainer.evaluate()["eval_loss"] < 0.8 * start
-
-
-def test_an_adaptive_vocabulary_cannot_be_resized():
-    with pytest.raises(ValueError, match="cannot be resized"):
-        network(ADAPTIVE).resize_token_embeddings(70)
-    assert network(THREE).resize_token_embeddings(70).weight.shape == (70, 16)
