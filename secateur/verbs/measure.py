@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from secateur.devices.setup import Setup, generation_fault
-from secateur.errors import ConfigurationError, ModelError, first_line
+from secateur.devices.measurement import Measurement, measure_checkpoint
+from secateur.devices.setup import Setup
+from secateur.errors import ModelError, first_line
 
 if TYPE_CHECKING:
     from torch import nn
-
-    from secateur.devices.measurement import Measurement
 
 ABOUT = {name: option.about for name, option in Setup.options().items()}
 
@@ -38,16 +37,7 @@ def measure(
     one that cannot be run on token ids alone, MissingExtraError where the runtime's library is not installed.
     """
     setup = Setup(batch=batch, length=length, threads=threads, device=device, seconds=seconds, runtime=runtime)
-    faults = setup.faults()
-    if generate and (fault := generation_fault(generate, setup)):
-        faults.append(fault)
-    if faults:
-        raise ConfigurationError(faults)
-    from secateur.devices.measurement import measure_network
-    from secateur.devices.runtime import check_setup
-
-    check_setup(setup)
-    return measure_network(model, load_any(model), setup, generate)
+    return measure_checkpoint(model, load_any, setup, generate)
 
 
 def load_any(path: str) -> nn.Module:
