@@ -19,11 +19,13 @@ from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.runtime import check_setup, running
 from secateur.devices.setup import Setup
-from secateur.errors import ConfigurationError
-from secateur.settings import Settings, option
 
 #: The fewest samples whose extremes enclose the median with 95 % confidence: 1 − 2 · 2⁻⁶ = 0.97.
 FEWEST_FOR_INTERVAL = 6
+#: How far the interval of the median may reach from it, relative to it.
+TOLERANCE = 0.03
+#: Runs before the first that counts; the fewest repeats, and the most.
+WARM_UP, FEWEST, MOST = 3, 10, 200
 
 
 @dataclass(frozen=True)
@@ -157,59 +159,36 @@ def _time_once(run: Callable[[], object], device: torch.device, samples: _Sample
     samples.wall.append(wall_end - wall)
 
 
-def _settled(times: Sequence[float], tolerance: float) -> bool:
+def _settled(times: Sequence[float]) -> bool:
     if len(times) < FEWEST_FOR_INTERVAL:
         return False
     low, high = median_interval(times)
     middle = median(times)
-    return high - middle <= tolerance * middle and middle - low <= tolerance * middle
+    return max(high - middle, middle - low) <= TOLERANCE * middle
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repeats(Settings):
-    """How often a run is timed: until the 95 % confidence interval of the median lies within ± `tolerance` of it, but so
-    often at least and at most, after some runs to warm up."""
+def measure_latency(run: Callable[[], object], setup: Setup, *, before: Callable[[], object] = lambda: None) -> Latency:
+    """Time `run` on the setup's device and threads until the 95 % confidence interval of the median lies within ± `TOLERANCE`.
 
-    warmup: int = option(3, "Runs before the first that counts.", least=0)
-    fewest: int = option(10, "The fewest repeats that make a median.", least=1)
-    most: int = option(200, "The most repeats, steady or not.", least=1)
-    tolerance: float = option(0.03, "How far the interval may reach from the median, relative to it.", above=0)
-
-    def faults(self, prefix: str = "") -> list[str]:
-        short = self.most < self.fewest
-        said = f"`most` must be at least `fewest` ({self.fewest}), got {self.most}."
-        return super().faults(prefix) + [said] * short
-
-
-USUAL = Repeats()
-
-
-def measure_latency(
-    run: Callable[[], object], setup: Setup, repeats: Repeats = USUAL, *, before: Callable[[], object] = lambda: None
-) -> Latency:
-    """Time `run` on the setup's device and threads until its median is known well enough.
-
-    Stops at the most repeats, or before one more would end after the setup's `seconds` (warm-up included), and then says
+    Stops at `MOST` repeats, or before one more would end after the setup's `seconds` (warm-up included), and then says
     `steady=False`; the first warm-up run and one repeat always happen. `before` is called ahead of each run, untimed. Batch,
     length and runtime are only noted.
     Raises ConfigurationError for settings out of range.
     """
-    if faults := [*setup.faults(), *repeats.faults()]:
-        raise ConfigurationError(faults)
-    where, threads = resolve_device(setup.device), setup.threads
+    where, threads = resolve_device(setup.check().device), setup.threads
     samples, steady = _Samples(), False
     with fixed_threads(threads), torch.inference_mode(), no_collection():
         start = time.perf_counter()
-        for _ in range(repeats.warmup):
+        for _ in range(WARM_UP):
             before()
             _time_once(run, where, _Samples())
             if time.perf_counter() - start > setup.seconds / 4:
                 break
         watch = ContentionWatch()
-        while len(samples.wall) < repeats.most:
+        while len(samples.wall) < MOST:
             before()
             _time_once(run, where, samples)
-            if len(samples.wall) >= repeats.fewest and _settled(samples.primary(threads)[1], repeats.tolerance):
+            if len(samples.wall) >= FEWEST and _settled(samples.primary(threads)[1]):
                 steady = True
                 break
             if time.perf_counter() - start + samples.wall[-1] > setup.seconds:  # one more would be too many

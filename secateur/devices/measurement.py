@@ -1,20 +1,23 @@
-"""What one network costs on this machine: parameters, latency, peak memory, and where asked for the time to generate."""
+"""What one network costs on this machine: parameters, latency, peak memory, and where asked for the time to generate.
+
+Imports torch only when it measures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from torch import nn
+from secateur.devices.setup import Setup, generation_fault
+from secateur.errors import ConfigurationError, MeasurementError, first_line
 
-from secateur.devices.generation import Generation, measure_generation
-from secateur.devices.inputs import dummy_inputs
-from secateur.devices.latency import Latency, measure_model
-from secateur.devices.memory import Memory, peak_memory
-from secateur.devices.runtime import check_setup
-from secateur.devices.setup import Setup
-from secateur.errors import MeasurementError, first_line
+if TYPE_CHECKING:
+    from torch import nn
+
+    from secateur.devices.generation import Generation
+    from secateur.devices.latency import Latency
+    from secateur.devices.memory import Memory
 
 Found = TypeVar("Found")
 
@@ -42,15 +45,27 @@ class Measurement:
         return "\n  ".join([self.model, *lines])
 
 
-def measure_network(name: str, network: nn.Module, setup: Setup, generate: int = 0) -> Measurement:
-    """Measure a transformers model, called `name`, on token ids of the kind that its head is for.
+def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup, generate: int = 0) -> Measurement:
+    """Measure the transformers model that `load` loads, on token ids of the kind that its head is for.
 
-    `generate` tokens are written after a prompt; 0: none. Raises ConfigurationError for a setup that does not fit,
-    MeasurementError for a network that cannot be run on token ids alone.
+    `generate` tokens are written after a prompt; 0: none. Raises ConfigurationError for a setup that does not fit, before
+    anything is loaded, and MeasurementError for a network that cannot be run on token ids alone.
     """
+    faults = setup.faults()
+    if generate and (fault := generation_fault(generate, setup)):
+        faults.append(fault)
+    if faults:
+        raise ConfigurationError(faults)
+    from secateur.devices.generation import measure_generation
+    from secateur.devices.inputs import dummy_inputs
+    from secateur.devices.latency import measure_model
+    from secateur.devices.memory import peak_memory
+    from secateur.devices.runtime import check_setup
+
     where = check_setup(setup)
+    network = load(name).to(where).eval()
     setup = replace(setup, kind=kind_of(network))
-    inputs = dummy_inputs(network.to(where).eval(), setup.batch, setup.length, setup.kind)
+    inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind)
 
     def run(measure: Callable[[], Found]) -> Found:
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from secateur.devices.device import resolve_device
-from secateur.devices.latency import Repeats, measure_latency
+from secateur.devices.latency import measure_latency
 from secateur.devices.setup import Setup
 from secateur.errors import MeasurementError
 
@@ -51,7 +51,7 @@ def check_steady(
         def work() -> object:
             return [left @ right for _ in range(4)]
 
-    found = [measure_latency(work, setup, Repeats(most=60)) for _ in range(ROUNDS)]
+    found = [measure_latency(work, setup) for _ in range(ROUNDS)]
     medians = tuple(latency.median for latency in found)
     note = next((latency.note for latency in found if latency.note), "")
     steady = Steadiness((max(medians) - min(medians)) / min(medians), medians, found[0].clock, note)

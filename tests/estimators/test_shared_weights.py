@@ -71,14 +71,6 @@ def test_the_error_is_that_of_the_extracted_network(space):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_kind_of_task(kind):
-    estimator = made(kind, batch_size=6)
-    architectures = estimator.space.sample_many(5, generator(2))
-    errors = [e.values["error"] for e in estimator.evaluate(architectures)]
-    assert errors == pytest.approx([by_hand(estimator, a) for a in architectures], abs=1e-6)
-
-
-@pytest.mark.parametrize("kind", MODELS)
 def test_every_shallower_depth_comes_for_free(kind):
     """Its errors are those of evaluations of their own, and of the extracted networks."""
     estimator, alone = made(kind), made(kind, depths=False)

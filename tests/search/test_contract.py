@@ -1,4 +1,4 @@
-"""Every searcher, under one contract. A new one is a line in the list."""
+"""Every searcher, under one contract, on spaces of every kind. A new searcher or space is a line in a list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from functools import partial
 import pytest
 
 from secateur.search import Ehvi, Evolution, LocalSearch, MoRea, Nsga2, Random
+from secateur.spaces.decoder import Decoder
 from secateur.testing.searchers import Build, SearcherContract
+from secateur.testing.toys import SPACES, Problem, ToyDecoders, toy
+
+
+class QuickEhvi(Ehvi):
+    """With few candidates: their number is no matter of the space."""
+
+    candidates = 60
+
 
 # Small populations and starts: the runs of the contract are short, and all must get past the first, random phase.
 SEARCHERS = {
@@ -15,9 +24,16 @@ SEARCHERS = {
     "local": LocalSearch,
     "mo-rea": partial(MoRea, population_size=5, sample_size=3),
     "nsga2": partial(Nsga2, population_size=4),
-    "ehvi": partial(Ehvi, initial=4, iterations=8),
+    "ehvi": partial(QuickEhvi, initial=4, iterations=8),
     "evolution": partial(Evolution, population=4, parents=2, mutations=2, crossovers=2),
     "evolution, hull": partial(Evolution, population=4, parents=2, mutations=1, crossovers=2, hull=True),
+}
+MIDDLE = Decoder(layers="1..4", width="32..96:32", inner="64..256:64", heads=(2, 4), embedding=(0, 32, 64), factor=(1, 2))
+TINY = Decoder(layers="1..2", width=(8, 16), inner=(16, 32), heads=1, embedding=(0, 8), factor=1)
+#: A problem, and one of the kind that is small enough to be asked to its end.
+PROBLEMS = {
+    "pruning": (toy("medium"), toy("sublayer")),
+    "decoders": (ToyDecoders(MIDDLE), ToyDecoders(TINY)),
 }
 
 
@@ -26,5 +42,24 @@ def build(request: pytest.FixtureRequest) -> Build:
     return request.param
 
 
+@pytest.fixture(params=PROBLEMS.values(), ids=PROBLEMS)
+def problems(request: pytest.FixtureRequest) -> tuple[Problem, Problem]:
+    return request.param
+
+
 class TestContract(SearcherContract):
-    pass
+    @pytest.fixture
+    def problem(self, problems: tuple[Problem, Problem]) -> Problem:
+        return problems[0]
+
+    @pytest.fixture
+    def tiny(self, problems: tuple[Problem, Problem]) -> Problem:
+        return problems[1]
+
+
+OTHERS = [*map(toy, SPACES), ToyDecoders(Decoder("transformer_xl", homogeneous=True))]
+
+
+@pytest.mark.parametrize("problem", OTHERS, ids=[*SPACES, "homogeneous decoders"])
+def test_proposals_are_new_and_inside_every_space(build: Build, problem: Problem) -> None:
+    SearcherContract().test_proposals_are_numbered_new_and_inside_the_space(build, problem)

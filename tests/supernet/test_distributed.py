@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 
 import torch
 
@@ -32,12 +33,14 @@ def step(supernet, network, batch, quietly=None):
                     network(**batch).loss.backward()
 
 
-def worker(rank: int, port: str, out: str) -> None:
+def gradients(rank: int, port: str) -> list[dict[str, torch.Tensor]]:
+    """One process of two: the gradients it ends with, without and with gradient checkpointing."""
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    address = f"tcp://127.0.0.1:{port}"
+    dist.init_process_group("gloo", init_method=address, rank=rank, world_size=2, timeout=timedelta(seconds=120))
+    all_found = []
     try:
         for checkpointing in (False, True):
             supernet = Supernet(toy_model("bert"))
@@ -50,11 +53,11 @@ def worker(rank: int, port: str, out: str) -> None:
             for _ in range(2):  # twice: the second step must not stumble over the first one's bookkeeping
                 network.zero_grad()
                 step(supernet, network, mine, network.no_sync)
-            found = {name: p.grad for name, p in supernet.model.named_parameters() if p.grad is not None}
-            torch.save(found, f"{out}/{rank}-{checkpointing}.pt")
+            all_found.append({name: p.grad for name, p in supernet.model.named_parameters() if p.grad is not None})
         dist.barrier()
     finally:
         dist.destroy_process_group()
+    return all_found
 
 
 def free_port() -> int:
@@ -66,29 +69,21 @@ def free_port() -> int:
 
 
 def test_two_processes_have_the_gradients_of_one(tmp_path):
-    """With and without gradient checkpointing."""
-    port = str(free_port())
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(rank), port, str(tmp_path)],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
+    """This process is one of the two."""
+    port, file = str(free_port()), tmp_path / "other.pt"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.Popen([sys.executable, __file__, port, str(file)], env=environment, stderr=subprocess.PIPE, text=True)
     try:
-        errors = [process.communicate(timeout=120)[1] for process in processes]
+        all_found = gradients(0, port)
+        errors = other.communicate(timeout=120)[1]
     finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)
+        other.kill()
+    assert other.returncode == 0, errors
+    all_found += torch.load(file, weights_only=True)
 
     supernet = Supernet(toy_model("bert"))
     supernet.model.train()
     step(supernet, supernet.model, toy_batch(supernet.model, batch=4))
-    all_found = [torch.load(tmp_path / f"{rank}-{way}.pt", weights_only=True) for rank in range(2) for way in (False, True)]
     for name, parameter in supernet.model.named_parameters():
         expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         for found in all_found:
@@ -96,4 +91,4 @@ def test_two_processes_have_the_gradients_of_one(tmp_path):
 
 
 if __name__ == "__main__":
-    worker(int(sys.argv[1]), *sys.argv[2:])
+    torch.save(gradients(1, sys.argv[1]), sys.argv[2])
