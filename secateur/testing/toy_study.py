@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -147,11 +149,18 @@ def study(store: Store, searcher: type[Searcher] = Learner, error: Estimator | N
 
 def story(store: Store, seconds: bool = False) -> list[tuple[Any, ...]]:
     """All that must not depend on interruptions: everything but the times, but for simulated `seconds`."""
-    return [
-        (t.number, t.id, t.told, t.architecture, t.status, dict(t.values), dict(t.details), t.reason, t.origin, t.budget)
-        + (t.continues, t.curve, *([t.seconds] if seconds else []))
-        for t in store.trials()
-    ]
+    names = ["number", "id", "told", "architecture", "status", "values", "details", "reason", "origin", "budget", "continues"]
+    names += ["curve", "seconds"] if seconds else ["curve"]
+    return [tuple(getattr(trial, name) for name in names) for trial in store.trials()]
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The events of a log; a line that a kill has torn is left out."""
+    events = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with suppress(ValueError):
+            events.append(json.loads(line))
+    return events
 
 
 def told(results: Sequence[Trial]) -> list[tuple[Any, ...]]:
@@ -159,8 +168,11 @@ def told(results: Sequence[Trial]) -> list[tuple[Any, ...]]:
 
 
 def together(folder: str = "", deaths: int = 0, refuse: bool = False, weights: np.ndarray | None = None) -> Together:
-    """The recipe of a worker. Of the trials whose architecture has no layer left, the first `deaths` evaluations die by SIGKILL,
-    counted by files in `folder`; with `refuse` they end in an error of the user's. `weights` are added to the error."""
+    """The recipe of a worker.
+
+    Of trials whose architecture has no layer left, the first `deaths` evaluations die by SIGKILL, counted by files in `folder`;
+    with `refuse` they end in an error of the user's. `weights` are added to the error.
+    """
 
     def before(architecture: Architecture) -> Evaluation | None:
         if SPACE.plan(architecture).layers:

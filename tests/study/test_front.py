@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError, UnknownNameError
 from secateur.objectives import Bound, Objective
 from secateur.pareto import dominates
-from secateur.study import Front, Member, Trial
+from secateur.study import Front, Member
+from secateur.trial import Trial
 
 OBJECTIVES = (Objective("error"), Objective("parameters"))
 UNPRUNED = {"error": 0.1, "parameters": 1000.0, "body_parameters": 800.0}
@@ -23,7 +24,8 @@ UNPRUNED = {"error": 0.1, "parameters": 1000.0, "body_parameters": 800.0}
 def trial(number: int, error: float, parameters: float, key: str | None = None, **options: Any) -> Trial:
     architecture = Architecture.of("toy", {"number": number}, key or f"key{number}")
     values = {"error": error, "parameters": parameters, "body_parameters": parameters - 200}
-    return Trial(number, number, architecture, options.pop("status", "complete"), options.pop("values", values), **options)
+    status, values = options.pop("status", "complete"), options.pop("values", values)
+    return Trial(number, architecture, status, values, number=number, **options)
 
 
 TRIALS = [
@@ -40,7 +42,7 @@ TRIALS = [
 
 
 def numbers(front: Front[Any]) -> list[int]:
-    return [m.trial.number for m in front]
+    return [getattr(m, "trial", m).number for m in front]
 
 
 def test_the_front_of_a_study() -> None:
@@ -57,21 +59,36 @@ def test_larger_is_better_where_the_objective_says_so() -> None:
     assert numbers(front) == [0]
 
 
-def test_of_equal_keys_the_largest_budget_counts() -> None:
-    front = Front.of(
-        [trial(0, 0.1, 10, "a", budget=1.0), trial(1, 0.3, 10, "a", budget=9.0), trial(2, 0.2, 10, "a", budget=3.0)],
-        OBJECTIVES,
-        UNPRUNED,
-    )
-    assert numbers(front) == [1]
+def test_only_equal_budgets_compare() -> None:
+    trials = [
+        trial(0, 0.01, 10, "a", budget=1.0),
+        trial(1, 0.5, 10, "a", budget=9.0),
+        trial(2, 0.2, 10, "a", budget=3.0),
+        trial(3, 0.001, 1, "b", budget=1.0),  # better in all, and another network: still another budget
+        trial(4, 0.4, 20, "c", budget=9.0),
+        trial(5, 0.0, 1, "d", budget=27.0, status="failed"),
+    ]
+    front = Front.of(trials, OBJECTIVES, UNPRUNED)
+    assert numbers(front) == [1, 4]
+    assert {t.budget for t in front.pool} == {9.0}
+    assert front.best(under={"body_parameters": 0}).number == 4
+    assert numbers(Front.of(trials, OBJECTIVES, UNPRUNED, budget=1.0)) == [3]
+    assert numbers(Front.of(trials, OBJECTIVES, UNPRUNED, budget=3.0)) == [2]
+    assert numbers(Front.of(trials, OBJECTIVES, UNPRUNED, budget=2.0)) == []
+    # Where nobody chose a budget, all of it was spent.
+    assert numbers(Front.of([*trials, trial(6, 0.9, 99, "e")], OBJECTIVES, UNPRUNED)) == [6]
+
+
+def test_of_equal_keys_and_budgets_the_last_stays() -> None:
+    trials = [trial(0, 0.1, 10, "a"), trial(1, 0.3, 10, "a"), trial(2, 0.2, 20, "b")]
+    assert numbers(Front.of(trials, OBJECTIVES, UNPRUNED)) == [1, 2]
 
 
 def test_best_under_bounds() -> None:
     front = Front.of(TRIALS, OBJECTIVES, UNPRUNED)
 
     def best(**under: Any) -> int | None:
-        chosen = front.best(under=under).trial
-        return None if chosen is None else chosen.number
+        return front.best(under=under).number
 
     assert best() == 0
     assert best(parameters="60%") == 1
@@ -87,7 +104,7 @@ def test_a_quantity_that_is_no_objective_is_sought_among_all_trials() -> None:
     fast = trial(1, 0.2, 600, values={"error": 0.2, "parameters": 600.0, "latency": 1.0})
     front = Front.of([slow, fast], OBJECTIVES, UNPRUNED)
     assert numbers(front) == [0]
-    assert front.best(under={"latency": "1s"}).trial == fast
+    assert front.best(under={"latency": "1s"}) == fast
     with pytest.raises(ConfigurationError, match="none is known: give a number"):
         front.best(under={"latency": "50%"})
 
@@ -145,7 +162,7 @@ def test_table() -> None:
         "parameters_share": 0.3,
         "body_parameters_share": 0.125,
     }
-    alone = Front([Member(TRIALS[0].architecture, TRIALS[0].values)], OBJECTIVES, {})
+    alone = Front([Member(replace(TRIALS[0], number=None))], OBJECTIVES, {})
     assert alone.table()[0]["trial"] is None
     assert "parameters_share" not in alone.table()[0]
 
@@ -158,7 +175,7 @@ class Loud(Member):
 
 def test_members_can_be_wrapped() -> None:
     front = Front.of(TRIALS, OBJECTIVES, UNPRUNED)
-    loud = front.map(lambda m: Loud(m.architecture, m.values, m.details, m.trial))
+    loud = front.map(Loud)
     assert numbers(loud) == numbers(front)
     assert len(loud.pool) == len(front.pool)
     assert loud.best(under={"body_parameters": "50%"}).shout() == "KEY1"

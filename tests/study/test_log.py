@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from secateur.errors import StudyError
-from secateur.study import RunLog, read_log
+from secateur.study import RunLog
+from secateur.testing.toy_study import read_log
 
 
 def test_events_are_there_at_once(tmp_path: Path) -> None:
