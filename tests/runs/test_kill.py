@@ -1,115 +1,102 @@
-"""kill -9 in every stage: a resumed run ends with the front of one that was never stopped."""
+"""kill -9 in every stage, Ctrl-C, two processes on one run."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from secateur.cli import app
 from secateur.errors import StudyError
-from secateur.runs.prune.run import Run
+from secateur.runs.prune.run import PruneRun
 from secateur.study import RunLock
+from secateur.training.trainer import SupernetTrainer
 from secateur.verbs.resume import resume
 
-COMMAND = "from secateur.cli import main; main()"
+#: A process that has loaded the libraries and forks: each child goes on with the run and kills itself in the middle of a stage.
+#: Arguments: the run's settings and folder as JSON.
+KILLS = """
+import json, os, signal, sys
+import secateur.runs.prune.stages as stages
+from secateur.estimators.together import Together
+from secateur.runs.reporting import Report
+from secateur.training.trainer import SupernetTrainer
+from secateur.verbs.prune import prune
+from secateur.verbs.resume import resume
 
-
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
-    )
-
-
-def stages(folder: Path) -> list[str]:
-    log = folder / "log.jsonl"
-    if not log.is_file():
-        return []
-    lines = log.read_text(encoding="utf-8").splitlines()
-    return [row["stage"] for row in map(json.loads, lines) if row["event"] == "stage"]
-
-
-def wait_for(process: subprocess.Popen[bytes], folder: Path, stage: str) -> None:
-    end = time.monotonic() + 240
-    while stage not in stages(folder):
-        assert process.poll() is None, (process.stderr.read() if process.stderr else b"").decode()
-        assert time.monotonic() < end, f"{stage} was not reached"
-        time.sleep(0.02)
+settings = json.loads(sys.argv[1])
+stages.SECONDS = 0.05
+# stage → where, what, and which of its calls is the last
+POINTS = [
+    ("train", SupernetTrainer, "training_step", 30),
+    ("search", Together, "outcome", 3),
+    ("polish", stages, "save_checkpoint", 1),
+    ("report", Report, "write", 1),
+]
+for number, (stage, where, name, last) in enumerate(POINTS):
+    child = os.fork()
+    if child == 0:
+        real, calls = getattr(where, name), 0
+        def killed(*given, **options):
+            global calls
+            calls += 1
+            if calls == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*given, **options)
+        setattr(where, name, killed)
+        prune(**settings) if number == 0 else resume(settings["to"], progress=False)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, (stage, status)
+"""
 
 
 def outcome(folder: Path) -> Any:
-    run = Run(folder)
-    trials = [(t.id, t.origin, t.architecture.key, t.status, dict(t.values)) for t in run.trials if t.told is not None]
+    run = PruneRun(folder)
+    trials = [(t.id, t.origin, t.key, t.status, dict(t.values)) for t in run.trials if t.told is not None]
     return trials, run.unpruned, run.tests, {k: (dict(t.values), dict(t.details)) for k, t in run.polished.items()}
 
 
 @pytest.mark.slow
-def test_killed_in_every_stage_and_resumed(finished: Path, model_folder: Path, data_file: Path, tmp_path: Path) -> None:
+def test_killed_in_every_stage_and_resumed(pruned: Path, tmp_path: Path) -> None:
+    """It ends with what a run has that was never stopped."""
     folder = tmp_path / "run"
-    arguments = ["prune", "--model", str(model_folder), "--data", str(data_file), "--to", str(folder), "--quiet"]
-    arguments += [
-        "--text",
-        "review",
-        "--label",
-        "verdict",
-        "--epochs",
-        "8",
-        "--learning-rate",
-        "3e-3",
-        "--batch-size",
-        "16",
-        "--trials",
-        "6",
+    c = PruneRun(pruned).configuration
+    settings = {name: value for name, value in c.as_dict().items() if value != type(c).usual(name) or name == "seed"}
+    text = json.dumps({**settings, "to": str(folder), "progress": False})
+    found = subprocess.run([sys.executable, "-c", KILLS, text], timeout=400, stderr=subprocess.PIPE)
+    assert found.returncode == 0, found.stderr.decode()[-2000:]
+    began = [
+        row["stage"] for row in map(json.loads, (folder / "log.jsonl").read_text().splitlines()) if row["event"] == "stage"
     ]
-    arguments += ["--order-epochs", "3", "--order-learning-rate", "3e-3", "--max-length", "16"]
-    arguments += [
-        "--latency-length",
-        "16",
-        "--polish-epochs",
-        "1",
-        "--polish-at",
-        "50%",
-        "--polish-at",
-        "90%",
-        "--device",
-        "cpu",
-    ]
-    for stage in ("train", "search", "polish", "report"):
-        process = start(*arguments)
-        wait_for(process, folder, stage)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        arguments = ["resume", str(folder), "--quiet"]
-    resume(folder, progress=False)
-    assert outcome(folder) == outcome(finished)
+    assert began == ["warm-up", "order", "train", "train", "search", "search", "polish", "polish", "report"]
+    resume(folder, progress=False).close()
+    assert outcome(folder) == outcome(pruned)
 
 
-@pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(model_folder: Path, data_file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    process = start(
-        "prune", "--model", str(model_folder), "--data", str(data_file), "--to", str(folder), "--text", "review", "--label",
-        "verdict", "--epochs", "500", "--max-length", "16", "--device", "cpu",
-    )  # fmt: skip
-    wait_for(process, folder, "train")
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert f"secateur resume {folder}" in " ".join(error.decode().split())
-    assert "Traceback" not in error.decode()
+def test_ctrl_c_says_how_to_go_on(model_folder: Path, data_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SupernetTrainer.training_step
+
+    def interrupted(self: Any, *given: Any, **options: Any) -> Any:
+        if self.state.global_step == 3:
+            signal.raise_signal(signal.SIGINT)
+        return real(self, *given, **options)
+
+    monkeypatch.setattr(SupernetTrainer, "training_step", interrupted)
+    given = ["--model", str(model_folder), "--data", str(data_file), "--text", "review", "--label", "verdict"]
+    given += ["--max-length", "16", "--device", "cpu", "--to", str(tmp_path / "run"), "--quiet"]
+    found = CliRunner().invoke(app, ["prune", *given])
+    assert found.exit_code == 130
+    assert f"secateur resume {tmp_path / 'run'}" in " ".join(found.stderr.split())
+    assert "Traceback" not in found.stderr
 
 
-def test_two_processes_on_one_run_are_refused(finished: Path) -> None:
-    with RunLock(finished), pytest.raises(StudyError, match="in use"):
-        resume(finished, progress=False)
+def test_two_processes_on_one_run_are_refused(pruned: Path) -> None:
+    with RunLock(pruned), pytest.raises(StudyError, match="in use"):
+        resume(pruned, progress=False)

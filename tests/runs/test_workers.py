@@ -1,0 +1,43 @@
+"""Several processes for one run: the same networks have the same values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secateur.errors import ConfigurationError
+
+
+def values(run: Any) -> dict[str, Any]:
+    """Key → values of what the searcher asked for."""
+    found = {t.key: (str(t.status), dict(t.values)) for t in run.trials if t.id is not None}
+    run.close()
+    return found
+
+
+@pytest.mark.slow
+def test_a_pruning_run_with_two_workers_finds_the_same_values(quick_prune: Any, tmp_path: Path) -> None:
+    """Bounds are shares of the unpruned network, which is evaluated once, before the workers begin."""
+    changes = {"objectives": ["error", "body_parameters<=90%"], "searcher": "random", "depths": False, "trials": 5}
+    changes |= {"epochs": 1.0, "order": False, "polish": False}
+    alone = quick_prune(tmp_path / "alone", **changes)
+    both = quick_prune(tmp_path / "both", workers=2, **changes)
+    assert any("2 processes searched side by side" in note for note in both.notes)
+    assert both.unpruned == alone.unpruned
+    assert values(both) == values(alone)
+
+
+@pytest.mark.slow
+def test_a_design_run_with_two_workers_finds_the_same_values(quick_design: Any, tmp_path: Path) -> None:
+    changes = {"objectives": ["synflow", "memory", "parameters"], "searcher": "random", "trials": 8}
+    alone = quick_design(tmp_path / "alone", **changes)
+    both = quick_design(tmp_path / "both", workers=2, **changes)
+    assert values(both) == values(alone)
+
+
+def test_what_is_timed_has_one_worker(quick_design: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="`workers` must be 1 where latency is measured"):
+        quick_design(tmp_path / "run", workers=2, measure="all")
+    assert not (tmp_path / "run").exists()
