@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from secateur.devices.setup import Setup, generation_fault
-from secateur.errors import ConfigurationError
+from secateur.devices.setup import Setup
 from secateur.verbs.signature import takes
 
 if TYPE_CHECKING:
@@ -26,11 +25,7 @@ def measure(setup: Setup, model: Model, *, generate: Generate = 0) -> Measuremen
     Raises ConfigurationError for sizes out of range, ModelError for a model that cannot be loaded, MeasurementError for
     one that cannot be run on token ids alone, MissingExtraError where the runtime's library is not installed.
     """
-    if generate and (fault := generation_fault(generate, setup)):
-        raise ConfigurationError(fault)
     from secateur.checkpoints.pretrained import load_any
-    from secateur.devices.measurement import measure_network
-    from secateur.devices.runtime import check_setup
+    from secateur.devices.measurement import measure_checkpoint
 
-    check_setup(setup)
-    return measure_network(model, load_any(model), setup, generate)
+    return measure_checkpoint(model, load_any, setup, generate)

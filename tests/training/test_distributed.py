@@ -13,12 +13,12 @@ from pathlib import Path
 
 import torch
 
+from secateur.catalogue import find, names
 from secateur.spaces.pruning import Small
 from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training.settings import TrainingSettings
-from secateur.training.strategies import STRATEGIES
 
 #: Two steps of 8 examples. In an order that does not depend on the batch size.
 SETTINGS = TrainingSettings(
@@ -33,7 +33,7 @@ def train(strategy, kind, checkpointing, batch_size, folder):
     from secateur.training.trainer import train_supernet
 
     supernet = Supernet(toy_model(*(("gpt2", "causal") if kind == "language_modelling" else ("bert",)), layers=2))
-    made = STRATEGIES[strategy](Small(supernet.shape), k=2)
+    made = find("strategy", strategy)(Small(supernet.shape), k=2)
     drawn, usual = [], made.draws
     data, seen = toy_task_data(kind, examples=16), []
     pad = data.collate
@@ -41,7 +41,8 @@ def train(strategy, kind, checkpointing, batch_size, folder):
 
     def draws(step, steps, rng):
         """What the strategy draws; what every other would draw here is noted beside it."""
-        others = [kind(made.space, k=2).draws(step, steps, copy.deepcopy(rng)) for kind in STRATEGIES.values()]
+        kinds = [find("strategy", name) for name in names("strategy")]
+        others = [kind(made.space, k=2).draws(step, steps, copy.deepcopy(rng)) for kind in kinds]
         mine = usual(step, steps, rng)
         drawn.extend([mine, *others])
         return mine
@@ -102,7 +103,7 @@ def test_two_processes_train_as_one(tmp_path):
         ranks = [torch.load(tmp_path / f"{name}-{rank}.pt", weights_only=True) for rank in range(2)]
         one = train(*run, 8, tmp_path / f"{name}-one")
         assert ranks[0]["draws"] == ranks[1]["draws"] == one["draws"], name
-        assert len(one["draws"]) == 2 * (1 + len(STRATEGIES))
+        assert len(one["draws"]) == 2 * (1 + len(names("strategy")))
         # accelerate gave each process every other batch
         assert [ranks[0]["seen"][i] + ranks[1]["seen"][i] for i in range(2)] == one["seen"], name
         assert [path.name for path in (tmp_path / name).iterdir()] == ["checkpoint-2"]

@@ -14,6 +14,7 @@ import torch
 from transformers import Trainer, TrainingArguments
 from transformers.utils import logging
 
+from secateur.catalogue import find
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
 from secateur.spaces.pruning import Small
 from secateur.supernet import Supernet
@@ -23,7 +24,6 @@ from secateur.training import stage_trainer
 from secateur.training.checkpoints import UNFINISHED, resumable
 from secateur.training.polish import polish
 from secateur.training.settings import TrainingSettings
-from secateur.training.strategies import STRATEGIES
 from secateur.training.trainer import train_supernet
 
 #: 6 steps an epoch, 12 in all; checkpoints after 3 (in an epoch), 6 (between epochs) and 9 (in the second one)
@@ -53,7 +53,7 @@ def train(folder, at=None, settings=SETTINGS, supernet=None, do=None, strategy="
                 raise Killed
             do(supernet.model)
 
-    made = STRATEGIES[strategy](Small(supernet.shape), k=1)
+    made = find("strategy", strategy)(Small(supernet.shape), k=1)
     rows = train_supernet(supernet, made, toy_task_data(), settings, folder, progress=progress)
     return supernet.model, rows
 
@@ -75,7 +75,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path, uninterrupted, 
     assert [path.name for path in tmp_path.iterdir()] == [f"checkpoint-{checkpoint}"]  # the last is kept, no other
     steps = []
     supernet = network()
-    strategy = STRATEGIES["full"](Small(supernet.shape), k=1)
+    strategy = find("strategy", "full")(Small(supernet.shape), k=1)
     rows = train_supernet(supernet, strategy, toy_task_data(), SETTINGS, tmp_path, progress=lambda s, n: steps.append((s, n)))
     assert steps == [(step, 12) for step in range(checkpoint + 1, 13)]
     assert equal(supernet.model, uninterrupted[0])
@@ -255,7 +255,7 @@ def test_the_model_comes_back_as_it_was_lent(tmp_path, mode):
     settings = TrainingSettings(epochs=1, batch_size=8, checkpoints=0, gradient_checkpointing=True)
     data = toy_task_data("language_modelling")
     before = {name: tensor.clone() for name, tensor in supernet.model.state_dict().items()}
-    train_supernet(supernet, STRATEGIES["full"](Small(supernet.shape)), data, settings, tmp_path)
+    train_supernet(supernet, find("strategy", "full")(Small(supernet.shape)), data, settings, tmp_path)
     assert all(module.training == mode for module in supernet.model.modules())
     assert supernet.model.config.use_cache
     assert not supernet.model.is_gradient_checkpointing
