@@ -11,10 +11,7 @@ import secateur.methods.weight_sharing as weight_sharing
 from secateur.errors import StudyError
 from secateur.verbs.resume import resume
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _brief(brief: None) -> None:
-    """Latencies of toys need no seconds."""
+pytestmark = pytest.mark.usefixtures("brief")
 
 
 def test_importance_does_not_depend_on_how_the_file_is_sorted(

@@ -19,6 +19,8 @@ from secateur.study import RunLock
 from secateur.training.trainer import SupernetTrainer
 from secateur.verbs.resume import resume
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 #: A process that has loaded the libraries and forks: each child goes on with the run and kills itself in the middle of a stage.
 #: Arguments: the run's settings and folder as JSON.
 KILLS = """

@@ -9,6 +9,8 @@ import pytest
 
 from secateur.errors import ConfigurationError
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 def values(run: Any) -> dict[str, Any]:
     """Key → values of what the searcher asked for."""

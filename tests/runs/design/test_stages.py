@@ -22,6 +22,8 @@ from secateur.verbs.front import front
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 def test_a_run_ends_with_a_measured_front(designed: Path) -> None:
     run = open_run(designed)

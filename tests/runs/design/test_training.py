@@ -28,6 +28,8 @@ from secateur.verbs.design import design
 from secateur.verbs.resume import resume
 from secateur.verbs.train import train
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
 XL = architecture("transformer_xl", 16, [2], [32])
 SIZES = Sizes(vocabulary=270, positions=16)

@@ -21,6 +21,8 @@ from secateur.verbs.export import export
 from secateur.verbs.front import front
 from secateur.verbs.report import report
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture(scope="module")
 def run(pruned: Path) -> PruneRun:

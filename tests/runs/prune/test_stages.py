@@ -13,6 +13,8 @@ from secateur.runs.prune.settings import PruneSettings
 from secateur.study import Journal
 from secateur.verbs.resume import resume
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""A run begins in a folder of its own, and goes on there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from secateur.errors import ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.runs.folder import open_run
+from secateur.runs.stages import Work
+from secateur.runs.starting import next_folder
+from secateur.verbs.resume import resume
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+COUNTED: dict[str, Any] = {"objectives": ["decoder_parameters", "macs"], "trials": 3}
+
+
+def test_the_next_free_number(tmp_path: Path) -> None:
+    assert next_folder("prune", tmp_path / "runs") == tmp_path / "runs" / "prune-001"
+    (tmp_path / "prune-001").mkdir()
+    (tmp_path / "prune-003").mkdir()
+    assert next_folder("prune", tmp_path) == tmp_path / "prune-002"
+
+
+def test_an_existing_folder_is_never_overwritten(pruned: Path, quick_prune: Any, quick_design: Any, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="exists already.*secateur resume"):
+        quick_prune(pruned)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StudyError, match="exists already"):
+        quick_design(tmp_path / "file", **COUNTED)
+    with pytest.raises(StudyError, match="cannot be written"):
+        quick_design(tmp_path / "file" / "run", **COUNTED)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_finished_run_has_nothing_left_to_do(pruned: Path) -> None:
+    before = [(t.number, t.values) for t in open_run(pruned).trials]
+    resume(pruned, progress=False)
+    with pytest.raises(ConfigurationError, match="has no --unsteady"):
+        resume(pruned, unsteady=True, progress=False)
+    assert [(t.number, t.values) for t in open_run(pruned).trials] == before
+
+
+def test_changed_data_are_noticed(pruned: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(pruned, copy)
+    path = tmp_path / "other.csv"
+    path.write_text("review,verdict\n" + "a fine film,good\na dull film,bad\n" * 20)
+    settings = yaml.safe_load((copy / "config.yaml").read_text())
+    (copy / "config.yaml").write_text(yaml.safe_dump({**settings, "data": str(path)}))
+    with pytest.raises(StudyError, match="has changed"):
+        resume(copy, progress=False)
+
+
+@pytest.mark.parametrize("name", ["study.db", "config.yaml"])
+def test_damaged_files_are_reported_and_left_alone(name: str, pruned: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(pruned, copy)
+    (copy / name).write_bytes(b"\x00 nonsense: [")
+    with pytest.raises(StudyError, match=name.replace(".", r"\.")):
+        resume(copy, progress=False)
+    assert (copy / name).read_bytes() == b"\x00 nonsense: ["
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, once_begun: bool = True) -> None:
+    def fail(self: Work, *_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Work, "_search" if once_begun else "before_stages", fail)
+
+
+def test_how_to_go_on_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, (error, raised, said) in enumerate(
+        (
+            (KeyboardInterrupt(), Stopped, "stopped. What was done is saved; go on with: secateur resume"),
+            (OSError(28, "No space left on device"), StudyError, "the disk is full. What was done is saved"),
+            (ValueError("a fault of ours"), ValueError, "a fault of ours"),
+        )
+    ):
+        with monkeypatch.context() as patch:
+            failing(patch, error)
+            with pytest.raises(raised, match=said):
+                quick_design(tmp_path / f"run-{place}", **COUNTED)
+        assert sum(t.complete for t in resume(tmp_path / f"run-{place}", progress=False).trials) == 3
+
+
+def test_where_no_stage_has_begun_nothing_is_left(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, MeasurementError("unsteady"), once_begun=False)
+    monkeypatch.setattr("secateur.runs.design.stages.DesignWork.before_stages", Work.before_stages)
+    with pytest.raises(MeasurementError):
+        quick_design(tmp_path / "run", **COUNTED)
+    assert not (tmp_path / "run").exists()
+    monkeypatch.undo()
+    failing(monkeypatch, MeasurementError("unsteady"))
+    with pytest.raises(MeasurementError):
+        quick_design(tmp_path / "run", **COUNTED)
+    assert (tmp_path / "run").exists()
+
+
+def test_a_folder_in_training_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "settings.json").write_text("{}")
+    with pytest.raises(StudyError, match="holds an unfinished training, no run"):
+        resume(tmp_path, progress=False)

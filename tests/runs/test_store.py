@@ -1,0 +1,71 @@
+"""`--store`: the study of a run in a database of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from secateur.cli import app
+from secateur.errors import Stopped, StudyError
+from secateur.runs.design.report import DesignReport
+from secateur.runs.folder import open_run
+from secateur.study.sql_store import SqlStore
+from secateur.verbs.front import front
+from secateur.verbs.resume import resume
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+COUNTED: dict[str, Any] = {"objectives": ["decoder_parameters", "memory", "parameters"], "trials": 12}
+
+
+def story(folder: Path) -> Any:
+    run = open_run(folder)
+    found = [(t.id, t.key, str(t.status), dict(t.values), t.origin, t.told) for t in run.trials]
+    run.close()
+    return found
+
+
+def runs_stops_and_resumes(store: str, quick_design: Any, folder: Path) -> None:
+    """A run with its study at a URL, stopped and resumed, equals one with a file."""
+    real, calls = SqlStore.known, 0
+
+    def known(self: SqlStore, key: str) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return real(self, key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqlStore, "known", known)
+        with pytest.raises(Stopped):
+            quick_design(folder / "there", store=store, **COUNTED)
+    assert not (folder / "there" / "study.db").exists()
+    resume(folder / "there", progress=False).close()
+    quick_design(folder / "here", **COUNTED).close()
+    assert story(folder / "there") == story(folder / "here")
+    assert [m.values for m in front(folder / "there")] == [m.values for m in front(folder / "here")]
+    assert CliRunner().invoke(app, ["front", str(folder / "there")]).exit_code == 0
+    page = DesignReport(open_run(folder / "there")).write().read_text(encoding="utf-8")
+    assert store not in page  # it may hold a password
+    with pytest.raises(StudyError, match="already"):
+        quick_design(folder / "other", store=store, **COUNTED)
+    assert not (folder / "other").exists()
+
+
+def test_sqlite_by_url(quick_design: Any, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    runs_stops_and_resumes(f"sqlite:///{tmp_path / 'elsewhere' / 'x.db'}", quick_design, tmp_path)
+
+
+def test_postgresql(postgres: str, quick_design: Any, tmp_path: Path) -> None:
+    runs_stops_and_resumes(postgres, quick_design, tmp_path)
+
+
+def test_a_study_that_ends_with_the_process_is_refused(quick_design: Any, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="a study in memory ends with its process"):
+        quick_design(tmp_path / "run", store="memory://", **COUNTED)
+    assert not (tmp_path / "run").exists()
