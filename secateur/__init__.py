@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from secateur.catalogue import CATALOGUE
+
 if TYPE_CHECKING:
     from secateur.checkpoints import load as load
     from secateur.objectives import Objective as Objective
@@ -23,14 +25,6 @@ if TYPE_CHECKING:
     from secateur.runs.prune.run import PruneRun as PruneRun
     from secateur.study import Front as Front
     from secateur.supernet import Supernet as Supernet
-    from secateur.verbs.demo import demo as demo
-    from secateur.verbs.design import design as design
-    from secateur.verbs.evaluate import evaluate as evaluate
-    from secateur.verbs.measure import measure as measure
-    from secateur.verbs.proxies import proxies as proxies
-    from secateur.verbs.prune import prune as prune
-    from secateur.verbs.resume import resume as resume
-    from secateur.verbs.train import train as train
 
 __version__ = "0.1.0"
 
@@ -44,8 +38,9 @@ _LAZY = {
     "load": "secateur.checkpoints",
     "open_run": "secateur.runs.folder",
     **{
-        verb: f"secateur.verbs.{verb}"
-        for verb in ("demo", "design", "evaluate", "measure", "proxies", "prune", "resume", "train")
+        verb.split()[-1]: entry.where.partition(":")[0]
+        for verb, entry in CATALOGUE["verb"].items()
+        if "cli" not in entry.serves
     },
 }
 

@@ -51,6 +51,21 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),
         "transformer_xl": Entry("secateur.decoders.transformer_xl:DecoderXlForCausalLM", "Transformer-XL", ("design",)),
     },
+    # What can be said on the command line, in the order of the help; `secateur bench proxies` is in a group. What serves the
+    # command line alone is, in Python, a method of a run or of its members.
+    "verb": {
+        "demo": Entry("secateur.verbs.demo:demo", "prune a small model from pip packages"),
+        "prune": Entry("secateur.verbs.prune:prune", "sub-networks of a pre-trained Transformer"),
+        "design": Entry("secateur.verbs.design:design", "decoder architectures for a device"),
+        "train": Entry("secateur.verbs.train:train", "train what `design` found"),
+        "resume": Entry("secateur.verbs.resume:resume", "go on with a run"),
+        "front": Entry("secateur.verbs.front:front", "the Pareto set of a run", ("cli",)),
+        "export": Entry("secateur.verbs.export:export", "a sub-network as a checkpoint", ("cli",)),
+        "report": Entry("secateur.verbs.report:report", "the page of a run", ("cli",)),
+        "measure": Entry("secateur.verbs.measure:measure", "what a checkpoint costs here"),
+        "evaluate": Entry("secateur.verbs.evaluate:evaluate", "a language model on lm-eval's tasks"),
+        "bench proxies": Entry("secateur.verbs.proxies:proxies", "how well proxies rank"),
+    },
     # What a job is made of, by the verb that starts it.
     "run": {
         "prune": Entry("secateur.runs.prune.run:PruneRun", "sub-networks of a pre-trained Transformer"),

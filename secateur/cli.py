@@ -6,26 +6,15 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, get_args
 
 import typer
 
 from secateur import __version__
-from secateur.catalogue import find
+from secateur.catalogue import find, names
 from secateur.errors import ConfigurationError, SecateurError
-from secateur.verbs.demo import demo
-from secateur.verbs.design import design
-from secateur.verbs.evaluate import evaluate
-from secateur.verbs.export import export
-from secateur.verbs.front import front
-from secateur.verbs.measure import measure
-from secateur.verbs.proxies import proxies
-from secateur.verbs.prune import prune
-from secateur.verbs.report import report
-from secateur.verbs.resume import resume
 from secateur.verbs.signature import written
-from secateur.verbs.train import train
 
 _LOOK: dict[str, Any] = {
     "no_args_is_help": True,
@@ -44,13 +33,13 @@ for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
 
 
-def _command(verb: Callable[..., Any], show: Callable[[Any], None], group: str | None = None, hidden: bool = False) -> None:
+def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = False) -> None:
     """Make a command of a verb. An error that the user can mend is shown without a traceback, and the exit code is 2."""
 
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
         try:
-            show(verb(**arguments))
+            _show(verb(**arguments))
         except ConfigurationError as error:
             _fail(error.faults)
         except SecateurError as error:
@@ -98,34 +87,22 @@ def _fail(lines: list[str], code: int = 2) -> None:
     raise typer.Exit(code)
 
 
-def _print(found: Any) -> None:
-    typer.echo(str(found))
-
-
-def _finished(run: Any) -> None:
-    find("report", run.configuration.verb)(run).show_finished()
-
-
-def _members(found: Sequence[Any]) -> None:
-    if not found:
+def _show(found: Any) -> None:
+    """Print what a verb returned: a run, members of its front, or what says itself."""
+    members = found if isinstance(found, list) else []
+    run = members[0].run if members else found
+    if hasattr(run, "configuration"):
+        report = find("report", run.configuration.verb)(run)
+        report.show(members) if members else report.show_finished()
+    elif found == []:
         typer.echo("The front is empty: the search has not got so far yet.")
-        return
-    run = found[0].run
-    find("report", run.configuration.verb)(run).show(found)
+    else:
+        typer.echo(str(found))
 
 
-_command(demo, _finished)
-_command(prune, _finished)
-_command(design, _finished)
-_command(train, _print)
-_command(resume, _finished)
-_command(front, _members)
-_command(export, _print)
-_command(report, _print)
-_command(measure, _print)
-_command(evaluate, _print)
-_command(proxies, _print, group="bench")
-_command(proxies, _print, hidden=True)  # its name before there were groups
+for _verb in names("verb"):
+    _command(find("verb", _verb), group=next(iter(_verb.split()[:-1]), None))
+_command(find("verb", "bench proxies"), hidden=True)  # its name before there were groups
 
 
 @app.callback(invoke_without_command=True)

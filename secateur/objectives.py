@@ -19,13 +19,14 @@ from secateur.errors import ConfigurationError, UnknownNameError
 class Quantity(NamedTuple):
     """Something an estimator yields: its unit, what it is, and whether less (`min`) or more (`max`) of it is better.
 
-    `serves` names the jobs that search by it.
+    `serves` names the jobs that search by it, `measured` the estimator ("module:class") that measures it on a device.
     """
 
     unit: str
     about: str
     direction: str = "min"
     serves: tuple[str, ...] = ("prune", "design")
+    measured: str | None = None
 
 
 #: Every quantity an estimator can yield.
@@ -34,11 +35,15 @@ QUANTITIES: dict[str, Quantity] = {
     "parameters": Quantity("", "all trainable parameters"),
     "body_parameters": Quantity("", "parameters of the Transformer layers, without embeddings and head", serves=("prune",)),
     "macs": Quantity("", "multiply-accumulate operations of one forward pass"),
-    "latency": Quantity("s", "seconds of one forward pass on this machine (median)"),
-    "memory": Quantity("B", "bytes at the peak of one forward pass: weights and live activations"),
-    "decoder_parameters": Quantity(
-        "", "parameters of the decoder layers, as a proxy of quality", "max", ("design",)
+    "latency": Quantity(
+        "s", "seconds of one forward pass on this machine (median)", measured="secateur.estimators.latency:LatencyEstimator"
     ),
+    "memory": Quantity(
+        "B",
+        "bytes at the peak of one forward pass: weights and live activations",
+        measured="secateur.estimators.memory:MemoryEstimator",
+    ),
+    "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy of quality", "max", ("design",)),
     "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max", ("design",)),
     "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max", ("design",)),
     "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max", ("design",)),
