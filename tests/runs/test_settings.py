@@ -46,7 +46,7 @@ def test_a_config_file_comes_back(tmp_path: Path) -> None:
     settings.write(tmp_path)
     assert Toy.read(tmp_path) == settings
     assert verb_of(tmp_path) == "toy"
-    assert list(yaml.safe_load((tmp_path / FILE).read_text(encoding="utf-8")))[0] == "verb"
+    assert next(iter(yaml.safe_load((tmp_path / FILE).read_text(encoding="utf-8")))) == "verb"
     assert "ä" in (tmp_path / FILE).read_text(encoding="utf-8")
 
 

@@ -28,7 +28,7 @@ def test_the_next_free_number(tmp_path: Path) -> None:
 
 
 def test_an_existing_folder_is_never_overwritten(pruned: Path, quick_prune: Any, quick_design: Any, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="exists already.*secateur resume"):
+    with pytest.raises(StudyError, match=r"exists already.*secateur resume"):
         quick_prune(pruned)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StudyError, match="exists already"):
