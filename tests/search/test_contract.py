@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from secateur.testing.toys import SPACES, Problem, ToyDecoders, toy
 class QuickEhvi(Ehvi):
     """With few candidates: their number is no matter of the space."""
 
-    candidates = 60
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.pool.draws = 30
 
 
 # Small populations and starts: the runs of the contract are short, and all must get past the first, random phase.

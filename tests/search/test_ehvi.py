@@ -10,9 +10,13 @@ from hypothesis.extra.numpy import arrays
 
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.pareto import hypervolume, non_dominated
-from secateur.search import Ehvi, Random, Result
+from secateur.predictors import GaussianProcess
+from secateur.search import Ehvi, Random
+from secateur.search.ehvi import expected_gain
+from secateur.search.model import standardise
 from secateur.spaces.pruning import Large, Shape, Small
 from secateur.testing.toys import Toy, toy
+from secateur.trial import Trial
 
 #: 13³ points: too many to score whole, few enough for the true front by brute force.
 STEPPED = Small(Shape(12, 12, 3072), units=":256")
@@ -36,8 +40,6 @@ def test_spreads_over_a_known_front_and_beats_random_search() -> None:
 @settings(max_examples=40, deadline=None)
 @given(arrays(np.float64, st.tuples(st.integers(2, 9), st.integers(2, 4)), elements=st.floats(-1e3, 1e3, width=16)))
 def test_the_reference_is_worse_than_every_point(points: np.ndarray) -> None:
-    from secateur.search.botorch_ehvi import standardise
-
     targets, reference = standardise(points)
     assert np.all(reference < targets)  # larger is better here
     for before, after in zip(points.T, targets.T, strict=True):
@@ -49,7 +51,7 @@ def test_a_constant_objective_is_survived() -> None:
     searcher = Ehvi(problem.space, problem.objectives, initial=3, iterations=5)
     for _ in range(6):
         (proposal,) = searcher.ask()
-        searcher.tell(Result(proposal.id, proposal.architecture, values={"error": 0.5, "parameters": float(proposal.id)}))
+        searcher.tell(Trial(proposal.id, proposal.architecture, values={"error": 0.5, "parameters": float(proposal.id)}))
     assert searcher.asked == 6
     assert searcher.fallbacks == 0
 
@@ -80,17 +82,19 @@ def test_known_results_replace_the_start_but_free_depths_do_not() -> None:
 
 
 def test_what_is_pending_is_not_proposed_again() -> None:
-    from secateur.search.botorch_ehvi import fitted
-
     problem = Toy.of(STEPPED)
     observed, candidates = (problem.space.sample_many(n, np.random.default_rng(n)) for n in (8, 200))
     known, pool, none = problem.space.encode_many(observed), problem.space.encode_many(candidates), np.zeros((0, 3))
-    before = fitted(known, problem.points(observed), waiting=none, infeasible=none, iterations=10, seed=0)
-    assert before is not None
-    best = int(np.argmax(before(pool)))
-    after = fitted(known, problem.points(observed), waiting=pool[best : best + 1], infeasible=none, iterations=10, seed=0)
-    assert after is not None
-    assert after(pool)[best] < 0.2 * before(pool)[best]
+    targets, reference = standardise(problem.points(observed))
+
+    def scores(waiting: np.ndarray) -> np.ndarray:
+        fitted = GaussianProcess(iterations=10).fit(known, targets, waiting=waiting, seed=0)
+        assert fitted is not None
+        return expected_gain(fitted, reference, 0)(pool)
+
+    before = scores(none)
+    best = int(np.argmax(before))
+    assert scores(pool[best : best + 1])[best] < 0.2 * before[best]
     assert np.ptp(problem.points([p.architecture for p in _started(problem).ask(3)])[:, 1]) > 0.1 * problem.front()[:, 1].max()
 
 
@@ -109,7 +113,7 @@ def test_infeasible_results_keep_it_from_where_they_were() -> None:
         (proposal,) = searcher.ask()
         values = problem.evaluate(proposal.architecture)
         feasible.append(values["parameters"] <= limit)
-        searcher.tell(Result(proposal.id, proposal.architecture, "complete" if feasible[-1] else "infeasible", values=values))
+        searcher.tell(Trial(proposal.id, proposal.architecture, "complete" if feasible[-1] else "infeasible", values=values))
     assert np.mean(feasible[10:]) > 0.6
 
 
@@ -130,7 +134,7 @@ def test_many_observations_are_cut_and_the_front_is_kept(monkeypatch: pytest.Mon
 def test_a_model_that_cannot_be_fitted_is_counted_and_a_random_draw_made(monkeypatch: pytest.MonkeyPatch) -> None:
     from botorch.exceptions.errors import ModelFittingError
 
-    import secateur.search.botorch_ehvi as library
+    import secateur.predictors.botorch_process as library
 
     def fail(*_: object, **__: object) -> None:
         raise ModelFittingError("all attempts failed")
@@ -168,8 +172,11 @@ def test_refuses_what_it_cannot_serve() -> None:
 
 
 def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "secateur.search.botorch_ehvi", raising=False)
-    monkeypatch.setitem(sys.modules, "botorch", None)
-    monkeypatch.setitem(sys.modules, "botorch.acquisition.acquisition", None)
+    import secateur.predictors
+
+    monkeypatch.delitem(sys.modules, "secateur.predictors.botorch_process", raising=False)
+    monkeypatch.delattr(secateur.predictors, "botorch_process", raising=False)
+    for name in ("botorch", "botorch.exceptions.errors"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"`botorch` is not installed. Install it with: pip install 'secateur\[bo\]'"):
         Ehvi(toy().space, toy().objectives)

@@ -9,10 +9,11 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound, Objective
 from secateur.pareto import convex_hull, hypervolume
-from secateur.search import Evolution, Proposal, Random, Result, Searcher
+from secateur.search import Evolution, Random, Searcher
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
 from secateur.testing.toys import toy
+from secateur.trial import Trial
 
 SPACE = Decoder(layers="2..6", width="64..256:32", inner="128..1024:64", heads=(2, 4, 8), embedding=(64, 128))
 OBJECTIVES = (Objective("decoder_parameters", "max"), Objective("latency"))
@@ -31,7 +32,7 @@ def run(searcher: Searcher, trials: int) -> list[Architecture]:
     for _ in range(trials):
         for proposal in searcher.ask():
             asked.append(proposal.architecture)
-            searcher.tell(Result(proposal.id, proposal.architecture, values=evaluate(proposal.architecture)))
+            searcher.tell(Trial(proposal.id, proposal.architecture, values=evaluate(proposal.architecture)))
     return asked
 
 
@@ -75,7 +76,7 @@ def test_members_that_were_parents_often_come_less_often() -> None:
         searcher = small(seed=seed, population=2, parents=1)
         small_one, large_one = SPACE.smallest(), SPACE.largest()
         for a in (small_one, large_one):
-            searcher.tell(Result(None, a, values=evaluate(a), origin="cache"))
+            searcher.tell(Trial(None, a, values=evaluate(a), origin="cache"))
         searcher.visits = {small_one.key: 5}
         drawn.append(searcher._drawn(np.random.default_rng(seed))[0].key == small_one.key)
     assert np.isclose(np.mean(drawn), 1 / 3, atol=0.07)
@@ -109,14 +110,13 @@ def test_a_stop_with_proposals_pending_changes_nothing(hull: bool) -> None:
     going = small(seed=5, hull=hull)
     rng = np.random.default_rng(0)
     for _ in range(12):  # four asked and three told each time, in any order: ever more are pending
-        asked = [*going.pending.items()]
         resumed = small(seed=5, hull=hull)
-        resumed.restore(list(going.history), [Proposal(i, a) for i, a in asked])
+        resumed.restore(list(going.history), list(going.pending.values()))
         assert (resumed.parents, resumed.visits, resumed.iteration) == (going.parents, going.visits, going.iteration)
         assert resumed.ask(4) == going.ask(4)
         for i in rng.permutation(list(going.pending))[:3].tolist():
-            a = going.pending[i]
-            going.tell(Result(i, a, values=evaluate(a)))
+            a = going.pending[i].architecture
+            going.tell(Trial(i, a, values=evaluate(a)))
     assert going.iteration > 2
     assert len(going.pending) == 12
 
@@ -160,7 +160,7 @@ def test_infeasible_results_are_no_parents_and_random_goes_on_without_a_feasible
         (proposal,) = searcher.ask()
         status = "complete" if n in (20, 22) else "infeasible"
         values = evaluate(proposal.architecture)
-        searcher.tell(Result(proposal.id, proposal.architecture, status, values=values))
+        searcher.tell(Trial(proposal.id, proposal.architecture, status, values=values))
         if n < 20:
             assert searcher.parents == []
     complete = {r.architecture.key for r in searcher.complete()}
@@ -185,7 +185,7 @@ def test_without_a_feasible_result_those_nearest_to_the_bounds_are_changed() -> 
             assert len(near) == 2
             changed.append((n % 2, violation(proposal.architecture)))
         values = {"latency": evaluate(proposal.architecture)["latency"]}
-        searcher.tell(Result(proposal.id, proposal.architecture, "infeasible", values=values))
+        searcher.tell(Trial(proposal.id, proposal.architecture, "infeasible", values=values))
     means = [np.mean([v for odd, v in changed if odd == side]) for side in (0, 1)]
     assert means[1] < 0.7 * means[0], "changes of the nearest are no nearer than random draws"
 

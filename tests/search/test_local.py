@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secateur.search import LocalSearch, Result
+from secateur.search import LocalSearch
 from secateur.spaces.pruning import Large, Shape
 from secateur.testing.toys import Toy, toy
+from secateur.trial import Trial
 
 
 def test_starts_at_the_upper_bound() -> None:
@@ -22,7 +23,7 @@ def test_every_proposal_is_one_step_from_the_front() -> None:
     for _ in range(25):
         near = {n.key for r in searcher.front() for n in problem.space.neighbours(r.architecture)}
         (proposal,) = searcher.ask()
-        if near - (searcher.seen - {proposal.architecture.key}):
+        if near - {key for key, _ in searcher.seen - {proposal.point}}:
             assert proposal.architecture.key in near
         searcher.tell(problem.result(proposal.architecture, proposal.id))
 
@@ -40,7 +41,7 @@ def test_goes_elsewhere_from_a_start_that_broke_a_bound() -> None:
     for seed in range(10):
         searcher = LocalSearch(problem.space, problem.objectives, seed=seed)
         (start,) = searcher.ask()
-        searcher.tell(Result(start.id, start.architecture, "infeasible", reason="parameters 72 > 36"))
+        searcher.tell(Trial(start.id, start.architecture, "infeasible", reason="parameters 72 > 36"))
         (second,) = searcher.ask()
         far.append(np.sum(problem.space.encode(start.architecture) != problem.space.encode(second.architecture)))
     assert max(far) > 2
