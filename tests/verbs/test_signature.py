@@ -1,0 +1,59 @@
+"""A verb's signature comes from its settings: the API, the command line and the config file have one list of names."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from pathlib import Path
+
+import pytest
+
+import secateur
+from secateur.runs.design.settings import DesignSettings
+from secateur.runs.prune.settings import PruneSettings
+from secateur.settings import Settings
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize(("name", "settings"), [("prune", PruneSettings), ("design", DesignSettings)])
+def test_every_setting_is_a_plain_parameter_with_its_default(name: str, settings: type[Settings]) -> None:
+    parameters = inspect.signature(getattr(secateur, name)).parameters
+    assert set(parameters) == {*settings.options(), "to", "progress"}
+    preset = {n for values in settings.presets.values() for n in values}  # type: ignore[attr-defined]
+    for setting, option in settings.options().items():
+        parameter = parameters[setting]
+        if option.positional:
+            assert parameter.default is inspect.Parameter.empty
+        else:
+            assert parameter.kind is KEYWORD
+            # what a preset may set is None: the preset's value
+            assert parameter.default == (None if setting in preset else settings.usual(setting))
+    assert (parameters["to"].default, parameters["progress"].default) == (None, True)
+
+
+def test_help_shows_them() -> None:
+    text = pydoc.render_doc(secateur.prune, renderer=pydoc.plaintext)
+    assert "model: str, data: str, *" in text
+    assert "trials: int | None = None" in text
+    assert "max_length: int = 128" in text
+    assert "Find the sub-networks of a pre-trained Transformer" in text
+    assert list(inspect.signature(secateur.prune).parameters)[:2] == ["model", "data"]
+
+
+def test_a_wrong_keyword_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'trails'"):
+        secateur.design(trails=3)
+    with pytest.raises(TypeError, match="missing a required argument: 'data'"):
+        secateur.prune("my-model")
+    with pytest.raises(TypeError, match="positional"):
+        secateur.design("gpt2")
+    with pytest.raises(TypeError, match="'weight'"):
+        secateur.measure("my-model", weight=3)
+
+
+def test_verbs_are_thin() -> None:
+    """One file per verb, short: a verb calls what does the work."""
+    folder = Path(secateur.__file__).parent / "verbs"
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
+    assert [name for name, lines in lengths.items() if lines > 90] == []
