@@ -248,6 +248,25 @@ def test_no_modules_import_each_other_in_a_circle():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
+def test_the_walk_in_the_docs_is_true():
+    """Every file and function that docs/architecture.md names is there."""
+    lines = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()
+    rows = [
+        re.findall(r"`([^`]+)`", " | ".join(line.split("|")[-3:])) for line in lines if line.startswith("| ") and ".py`" in line
+    ]
+    assert len(rows) >= 25
+    missing = []
+    for path, *names in rows:
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        here = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        for name in names:
+            owner, _, method = name.rpartition(".")
+            inside = {n.name for n in here[owner].body if isinstance(n, ast.FunctionDef)} if owner in here else set()
+            if (method not in inside) if owner else (name not in here):
+                missing.append(f"{path}: {name}")
+    assert missing == []
+
+
 def test_functions_are_short():
     """80 lines at most, the signature apart."""
     long = []
