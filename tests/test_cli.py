@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import runpy
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from secateur import __version__
+from secateur.catalogue import find, names
 from secateur.cli import app
-from secateur.verbs.prune import prune
 
 runner = CliRunner()
 
@@ -53,11 +54,31 @@ def test_help_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_every_argument_of_the_api_is_an_option() -> None:
-    shown = runner.invoke(app, ["prune", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-    for name in inspect.signature(prune).parameters:
-        option = {"objectives": "--objective"}.get(name, "--" + name.replace("_", "-"))
-        assert option in shown, option
+@pytest.mark.parametrize("verb", [[], *(name.split() for name in names("verb")), ["bench"], ["proxies"]], ids=" ".join)
+def test_help_of_every_command(verb: list[str]) -> None:
+    shown = runner.invoke(app, [*verb, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert shown.exit_code == 0, shown.output
+    assert "Usage:" in shown.output
+    assert "Raises" not in shown.output
+
+
+@pytest.mark.parametrize("verb", names("verb"))
+def test_every_argument_of_the_api_is_an_option(verb: str) -> None:
+    shown = runner.invoke(app, [*verb.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    plural = {"objectives": "--objective", "bounds": "--bound", "open_": "--open"}
+    for name in inspect.signature(find("verb", verb)).parameters:
+        option = plural.get(name, "--" + name.replace("_", "-"))
+        assert option in shown or f" {name} " in shown, option
+
+
+def test_old_names_are_hidden() -> None:
+    def commands(*group: str) -> list[str]:
+        shown = runner.invoke(app, [*group, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+        return re.findall(r"^│ (\w+) ", shown.partition("Commands")[2], re.MULTILINE)
+
+    assert "bench" in commands()
+    assert "proxies" not in commands()
+    assert commands("bench") == ["proxies"]
 
 
 def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
@@ -81,8 +102,8 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
         (["--mixed-precision", "fp8"], "unknown mixed_precision `fp8`"),
         (["--preset", "best"], "unknown preset `best`"),
         (["--text", "review"], "`text`, `label`"),
-        (["--k", "-2"], "`k` must not be negative"),
-        (["--validation-share", "1.5"], "between 0 and 1"),
+        (["--k", "-2"], "`k` must be at least 0"),
+        (["--validation-share", "1.5"], "`validation_share` must be above 0 and below 1"),
         (["--temperature", "0"], "`temperature` must be above 0"),
     ],
 )
@@ -160,8 +181,14 @@ def test_verbs_on_what_is_no_run(tmp_path: Path) -> None:
         assert "is no run" in line
     (line,) = faults("front", str(tmp_path / "none"))
     assert "there is no run folder" in line
-    (line,) = faults("export", str(tmp_path), "--to", "x")
-    assert "--under" in line
+
+
+def test_which_network_is_to_be_said(pruned: Path, tmp_path: Path) -> None:
+    for arguments in ([], ["--key", "a", "--under", "parameters=1"]):
+        (line,) = faults("export", str(pruned), "--to", str(tmp_path / "x"), *arguments)
+        assert "either --under body_parameters=50% or --key" in line
+    (line,) = faults("export", str(pruned), "--under", "body_parameters=90%")
+    assert "say where to" in line
 
 
 def test_version() -> None:

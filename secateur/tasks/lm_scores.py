@@ -47,6 +47,7 @@ class Questions(Settings):
     limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1)
     batch_size: int = option(8, "Texts per forward pass.", least=1)
     include: Path | None = option(None, "A folder with task files (YAML) of your own.")
+    to: Path | None = option(None, "A JSON file to write the results to; must be new.")
 
     @property
     def names(self) -> list[str]:
@@ -61,6 +62,8 @@ class Questions(Settings):
             found.append("`task` must be a name, got an empty one.")
         if self.include is not None and not self.include.is_dir():
             found.append(f"`include` must be a folder with task files, and `{self.include}` is none.")
+        if self.to is not None and self.to.exists():
+            found.append(f"`to` must be a new file, and `{self.to}` exists.")
         return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,23 +13,19 @@ from secateur.verbs.signature import takes
 
 Model = Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")]
-To = Annotated[Path | None, typer.Option(help="A JSON file to write the results to; must be new.")]
 
 
 @takes(Questions)
-def evaluate(questions: Questions, model: Model, *, device: Device = "auto", to: To = None) -> Scores:
+def evaluate(questions: Questions, model: Model, *, device: Device = "auto") -> Scores:
     """Score a causal language model on tasks of lm-evaluation-harness.
 
     Raises ConfigurationError for settings that do not fit, MissingExtraError without lm_eval, ModelError for a model that
     cannot be loaded or predicts no next token, DataError for a task whose data cannot be had.
     """
-    to = None if to is None else Path(to)
-    if to is not None and to.exists():
-        raise ConfigurationError(f"`to` must be a new file, and `{to}` exists.")
     if find_spec("lm_eval") is None:
         raise MissingExtraError("lm-eval", "lm-eval")
-    if to is not None:
-        write_json(None, to)
+    if questions.to is not None:
+        write_json(None, questions.to)
     import secateur.auto  # noqa: F401 - the tokenizer's loader asks transformers for the configuration of our classes
     from secateur.checkpoints.pretrained import load_causal
     from secateur.checkpoints.tokenizers import tokenizer_of
@@ -39,9 +34,9 @@ def evaluate(questions: Questions, model: Model, *, device: Device = "auto", to:
     where = resolve_device(device)
     network, tokenizer = load_causal(model), tokenizer_of(model)
     scores = score_network(network.to(where).eval(), tokenizer, model, questions)
-    if to is not None:
+    if questions.to is not None:
         try:
-            write_json(scores.as_dict(), to)
+            write_json(scores.as_dict(), questions.to)
         except ConfigurationError as error:
             typer.echo(str(scores))  # hours of work may be in it
             raise ConfigurationError(f"{error} The scores are printed instead.") from error

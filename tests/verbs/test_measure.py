@@ -116,7 +116,7 @@ def test_a_model_that_generates_nothing_is_said(checkpoint: Path) -> None:
 def test_runtimes_that_do_not_fit_are_refused(checkpoint: Path) -> None:
     with pytest.raises(ConfigurationError, match="needs a cache, which the ONNX export leaves out"):
         measure("./missing", runtime="onnx", generate=4)
-    with pytest.raises(ConfigurationError, match="`generate` must be 0 or at least 2"):
+    with pytest.raises(ConfigurationError, match="`generate` must be at least 2 tokens"):
         measure("./missing", generate=1)
     with pytest.raises(ConfigurationError, match="unknown runtime `tensorflow`"):
         measure(str(checkpoint), runtime="tensorflow")
