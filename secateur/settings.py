@@ -66,7 +66,10 @@ class Option:
 
 def option(default: Any = dataclasses.MISSING, about: str = "", **rules: Any) -> Any:
     """A field of a settings class: its default, what it is for, and the rules of `Option`."""
-    metadata = {"option": Option(about, **rules)}
+    return _field(default, {"option": Option(about, **rules)})
+
+
+def _field(default: Any, metadata: Mapping[str, Any]) -> Any:
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -75,8 +78,10 @@ def option(default: Any = dataclasses.MISSING, about: str = "", **rules: Any) ->
 def shared(source: type[Settings], name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
     """The field `name` of another settings class, with its rules and, unless another is given, its default."""
     field = next(f for f in dataclasses.fields(source) if f.name == name)
-    given = field.default if default is dataclasses.MISSING else default
-    return dataclasses.field(default=given, metadata={"option": dataclasses.replace(field.metadata["option"], **changes)})
+    metadata = {"option": dataclasses.replace(field.metadata["option"], **changes)}
+    if default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=field.default_factory, metadata=metadata)
+    return _field(field.default if default is dataclasses.MISSING else default, metadata)
 
 
 @dataclass(frozen=True, kw_only=True)

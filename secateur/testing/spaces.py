@@ -31,6 +31,17 @@ def _differing(space: Space, a: Architecture, b: Architecture) -> int:
     return int(np.sum(space.encode(a) != space.encode(b)))
 
 
+def _points(space: Space) -> list[Architecture]:
+    """Every point, those of equal networks too: what steps to neighbours lead to."""
+    found = {space.smallest(): None}
+    waiting = [space.smallest()]
+    while waiting:
+        new = [b for b in space.neighbours(waiting.pop()) if b not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return list(found)
+
+
 class SpaceContract:
     """What searchers rely on, whatever the space."""
 
@@ -47,11 +58,25 @@ class SpaceContract:
         assert many == space.sample_many(DRAWS, generator(0))
         assert space.sample_many(0, generator(0)) == []
 
-    def test_every_point_is_listed_once(self, space: Space) -> None:
-        points = list(space.every())
-        assert len(points) == space.size() == len(set(points))
+    def test_the_neighbours_of_neighbours_are_the_whole_space(self, space: Space) -> None:
+        points = _points(space)
+        assert len(points) == space.size()
         assert all(space.contains(a) for a in points)
-        assert set(points) == set(Space.every(space)), "the neighbours of neighbours are not the whole space"
+        assert set(space.sample_many(DRAWS, generator(0))) <= set(points)
+
+    def test_every_network_is_listed_once(self, space: Space) -> None:
+        listed = list(space.every())
+        keys = [a.key for a in listed]
+        assert len(set(keys)) == len(keys), "a key is listed twice"
+        assert set(listed) <= set(_points(space))
+        assert set(keys) == {a.key for a in _points(space)}, "a network is not listed"
+        assert set(keys) == {a.key for a in Space.every(space)}
+        assert listed == list(space.every())
+
+    def test_a_search_starts_inside_and_follows_the_seed(self, space: Space) -> None:
+        starts = [[space.start(generator(s, i)) for i in range(5)] for s in (0, 0)]
+        assert starts[0] == starts[1]
+        assert all(space.contains(a) for a in starts[0])
 
     def test_mutation_gives_another_point(self, space: Space) -> None:
         rng = generator(1)
@@ -106,7 +131,7 @@ class SpaceContract:
         assert (space.smallest() == space.largest()) == (space.size() == 1)
 
     def test_encodings_lie_in_the_unit_cube_and_tell_points_apart(self, space: Space) -> None:
-        every = list(space.every())
+        every = _points(space)
         encoded = space.encode_many(every)
         assert encoded.shape == (len(every), space.dimensions)
         assert encoded.dtype == np.float64
@@ -166,10 +191,10 @@ class ProductSpaceContract(SpaceContract):
         a = space.sample(generator(4))
         neighbours = list(space.neighbours(a))
         assert len(set(neighbours)) == len(neighbours)
-        assert set(neighbours) == {b for b in space.every() if _differing(space, a, b) == 1}
+        assert set(neighbours) == {b for b in _points(space) if _differing(space, a, b) == 1}
 
     def test_smallest_and_largest_are_the_corners(self, space: ProductSpace) -> None:
-        every = space.encode_many(list(space.every()))
+        every = space.encode_many(_points(space))
         assert np.array_equal(space.encode(space.smallest()), every.min(axis=0))
         assert np.array_equal(space.encode(space.largest()), every.max(axis=0))
 
@@ -183,12 +208,15 @@ class PruningSpaceContract(ProductSpaceContract):
 
     def test_equal_keys_are_equal_plans(self, space: PruningSpace) -> None:
         plans: dict[str, Plan] = {}
-        for a in space.every():
+        for a in _points(space):
             plan = space.plan(a)
             plan.check(space.shape)
             assert plan.key == a.key
             assert plans.setdefault(a.key, plan) == plan
         assert len(set(plans.values())) == len(plans)
+
+    def test_a_search_starts_at_the_upper_bound(self, space: PruningSpace) -> None:
+        assert space.start(generator(0)) == space.largest()
 
     def test_plans_survive_json(self, space: PruningSpace) -> None:
         for a in space.sample_many(DRAWS, generator(6)):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from secateur.search import LocalSearch
+from secateur.spaces.base import Space
 from secateur.spaces.pruning import Large, Shape
 from secateur.testing.toys import Toy, toy
 from secateur.trial import Trial
@@ -14,6 +15,19 @@ def test_starts_at_the_upper_bound() -> None:
     for seed in range(3):
         (first,) = LocalSearch(problem.space, problem.objectives, seed=seed).ask()
         assert first.architecture == problem.space.largest()
+
+
+def test_starts_where_the_space_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = toy("medium")
+    monkeypatch.setattr(type(problem.space), "start", Space.start)  # a random point, as of a space without a better place
+    starts = [LocalSearch(problem.space, problem.objectives, seed=s).ask()[0].architecture for s in (0, 1, 2, 0)]
+    assert starts[0] == starts[3]
+    assert len(set(starts)) == 3
+    searcher = LocalSearch(problem.space, problem.objectives)
+    problem.run(searcher, 1)
+    resumed = LocalSearch(problem.space, problem.objectives)
+    resumed.restore(list(searcher.history))
+    assert resumed.ask(4) == searcher.ask(4)
 
 
 def test_every_proposal_is_one_step_from_the_front() -> None:
