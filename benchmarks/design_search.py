@@ -22,9 +22,10 @@ from secateur.decoders import build
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.memory import peak_memory
 from secateur.rng import generator
-from secateur.runs.design.run import MEASURED, DesignRun
-from secateur.runs.opening import open_run
+from secateur.runs.design.run import DesignRun
+from secateur.runs.folder import open_run
 from secateur.study import Journal
+from secateur.trial import MEASURED
 from secateur.verbs.design import design
 
 ALLOWED = 600.0
@@ -50,7 +51,7 @@ def measured_one_by_one(run: DesignRun, architecture: Architecture) -> float:
 
     c = run.configuration
     began = time.perf_counter()
-    network = build(architecture, c.network())
+    network = build(architecture, c.sizes())
     inputs = dummy_inputs(network, c.batch, c.length, "language_modelling")
     peak_memory(network, inputs)
     with torch.inference_mode():
@@ -73,7 +74,7 @@ def main() -> None:
         options = TOY if given.quick else {}
         run = open_run(given.run) if given.run else searched(Path(folder) / "run", given.seed, **options)
         stages = {row.name: float(row.seconds or 0) for row in Journal(run.store).rows() if row.name in ("fit", "search")}
-        front = {t.architecture.key for t in run.trials if t.origin == MEASURED}  # baselines have their turns among them
+        front = {t.key for t in run.trials if t.origin == MEASURED}  # baselines have their turns among them
         stages["measure"] = sum(found["seconds"] for key, found in run.store.get_meta("timed").items() if key in front)
         total = sum(stages.values())
         trials = [t for t in run.trials if t.id is not None]

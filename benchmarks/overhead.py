@@ -25,8 +25,8 @@ from secateur.search.local import LocalSearch
 from secateur.search.random import Random
 from secateur.spaces.pruning import Shape, Small
 from secateur.study.log import RunLog
-from secateur.study.loop import Study
-from secateur.study.store import Store
+from secateur.study.loop import Stop, Study
+from secateur.study.opening import create_store
 from secateur.testing.toys import Toy
 
 ALLOWED_TRIAL = 0.010
@@ -51,7 +51,7 @@ class Free(Estimator):
 def trials(searcher: Searcher, toy: Toy, folder: Path, count: int) -> list[float]:
     """Seconds from the end of each trial to the end of the next."""
     ends = []
-    with Store.create(folder / "study.db") as store:
+    with create_store(folder / "study.db") as store:
         study = Study(
             store,
             searcher,
@@ -62,7 +62,7 @@ def trials(searcher: Searcher, toy: Toy, folder: Path, count: int) -> list[float
             on_trial=lambda trial: ends.append(time.perf_counter()),
         )
         start = time.perf_counter()
-        study.run(count)
+        study.run(Stop(trials=count))
     times = [start, *ends]
     return [b - a for a, b in itertools.pairwise(times)]
 

@@ -34,7 +34,7 @@ from secateur.checkpoints.pretrained import load_model
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.objectives import Objective
-from secateur.search.base import ASKED, Result, Searcher
+from secateur.search.base import Searcher
 from secateur.search.local import LocalSearch
 from secateur.search.random import Random
 from secateur.spaces.pruning import Small
@@ -43,6 +43,7 @@ from secateur.tasks import TaskData, load_task
 from secateur.tasks.metrics import Scorer
 from secateur.testing.masks import masked
 from secateur.testing.toy_tokenizer import toy_tokenizer
+from secateur.trial import ASKED, SWEEP, Trial
 
 T = TypeVar("T")
 PADDED = 128
@@ -158,11 +159,11 @@ def search(
     """Ask, evaluate and tell until `candidates` architectures have an error. One in `every` is evaluated with masks at once."""
     out = Search()
     while len(out.found) < candidates:
-        (proposal,) = searcher.ask()
-        taken, (evaluation,) = timed(lambda a=proposal.architecture: error.evaluate([a]))  # type: ignore[misc]
+        (asked,) = searcher.ask()
+        taken, (evaluation,) = timed(lambda a=asked.architecture: error.evaluate([a]))  # type: ignore[misc]
         assert evaluation.failure is None, evaluation.failure
         out.times.append(taken)
-        results = [(proposal.architecture, evaluation.values["error"])]
+        results = [(asked.architecture, evaluation.values["error"])]
         results += [(a, values["error"]) for a, values in evaluation.extra if a.key not in out.found]
         if len(out.times) % every == 1 % every:
             architecture, value = results[-1]  # with the sweep, one that came for free
@@ -172,9 +173,9 @@ def search(
         for place, (architecture, value) in enumerate(results):
             out.found[architecture.key] = value
             counted = cost.evaluate([architecture])[0].values["body_parameters"]
-            number, origin = (proposal.id, ASKED) if place == 0 else (None, "sweep")
+            number, origin = (asked.id, ASKED) if place == 0 else (None, SWEEP)
             values = {"error": value, "body_parameters": counted}
-            searcher.tell(Result(number, architecture, values=values, origin=origin))
+            searcher.tell(Trial(number, architecture, values=values, origin=origin))
     return out
 
 

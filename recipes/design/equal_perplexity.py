@@ -38,7 +38,7 @@ COSTS = {"latency": (1e3, "ms"), "memory": (1e-6, "MB")}
 
 def listed(run: Path) -> list[dict[str, str]]:
     """The baseline, members of the run's front evenly spaced by their proxy, and the quickest in the baseline's range of it."""
-    from secateur.runs.opening import open_run
+    from secateur.runs.folder import open_run
 
     scaled = [architecture("gpt2", WIDTH, [HEADS] * n, [4 * WIDTH] * n, EMBEDDING, FACTOR) for n in LAYERS]
     front = sorted(open_run(run).front, key=lambda m: m.values["decoder_parameters"])

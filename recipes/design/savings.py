@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from secateur.report.design_rows import comparison_rows, prediction_errors
-from secateur.runs.design.report import report_data
-from secateur.runs.opening import open_run
+from secateur.runs.design.report import DesignReport
+from secateur.runs.folder import open_run
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     """The comparison of one run, ready for CSV."""
     run = open_run(folder)
-    data = report_data(run)
+    data = DesignReport(run).data()
     rows = []
     for found in comparison_rows(data):
         row: dict[str, Any] = {"backbone": run.configuration.backbone, "baseline": found["family"], "layers": found["layers"]}

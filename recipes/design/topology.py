@@ -103,6 +103,7 @@ def measure(
     from secateur.devices.setup import Setup
     from secateur.estimators.latency import LatencyEstimator
     from secateur.estimators.turns import measure_in_turns
+    from secateur.spaces.decoder_sizes import Sizes
 
     builder = Builder(Sizes(vocabulary=vocabulary, positions=POSITIONS))
     chosen = [shape for budget in budgets for shape in shapes(budget, LARGE_TOLERANCE, most=most)]

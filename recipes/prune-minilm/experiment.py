@@ -70,6 +70,7 @@ def main() -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
     from transformers.utils import logging
 
+    from secateur.catalogue import find
     from secateur.estimators.cost import Cost
     from secateur.estimators.shared_weights import SharedWeightsError, score
     from secateur.spaces.pruning import Plan, Small
@@ -77,7 +78,6 @@ def main() -> None:
     from secateur.tasks import load_task
     from secateur.training.polish import polish
     from secateur.training.settings import TrainingSettings
-    from secateur.training.strategies import STRATEGIES
     from secateur.training.trainer import train_supernet
 
     logging.set_verbosity_error()
@@ -134,7 +134,7 @@ def main() -> None:
                 small = Supernet(supernet.extract(Plan.uniform(depth, supernet.shape.heads, supernet.shape.units)))
                 train_supernet(
                     small,
-                    STRATEGIES["standard"](Small(small.shape)),
+                    find("strategy", "standard")(Small(small.shape)),
                     data,
                     settings(method),
                     Path(scratch) / str(depth),
@@ -148,10 +148,12 @@ def main() -> None:
         space = Small(supernet.shape, heads=method.get("heads"), units=method.get("units"), layers=method.get("layers"))
         if method.get("order"):
             warm = {"epochs": method.get("warmup_epochs", 1), "learning_rate": method.get("warmup_rate", 5e-5)}
-            train_supernet(supernet, STRATEGIES["standard"](space), data, settings(warm), Path(scratch) / "warm", device=device)
+            train_supernet(
+                supernet, find("strategy", "standard")(space), data, settings(warm), Path(scratch) / "warm", device=device
+            )
             batches = ({n: v.to(device) for n, v in b.items()} for b in data.batches(data.train[:1024], 32))
             reorder(supernet, importance(supernet, batches).order())
-        strategy = STRATEGIES[method["strategy"]](space, k=method.get("k", 2))
+        strategy = find("strategy", method["strategy"])(space, k=method.get("k", 2))
         train_supernet(supernet, strategy, data, settings(method), Path(scratch) / "train", device=device)
         validation = score(supernet.model, data.task, data.batches("validation", 1024))["error"]
         write("unpruned", {"validation": 1 - validation, "share_used": 1.0}, False, supernet.model)

@@ -31,11 +31,11 @@ def all_errors(folder: str) -> tuple[Any, Table]:
     """Key → (error, share of the body) of every architecture."""
     from secateur.estimators.cost import Cost
     from secateur.estimators.shared_weights import SharedWeightsError
-    from secateur.runs.prune.run import Run
+    from secateur.runs.prune.run import PruneRun
     from secateur.spaces.pruning import Small
     from secateur.tasks import load_task
 
-    run = Run(folder)
+    run = PruneRun(folder)
     c = run.configuration
     data = load_task(
         c.data, run.tokenizer, text=c.text, label=c.label, seed=c.seed, max_length=c.max_length, max_train=c.max_train,
@@ -59,7 +59,7 @@ def reached(space: Any, table: Table, name: str, seed: int, trials: int, sweep: 
     from secateur.catalogue import find
     from secateur.objectives import Objective
     from secateur.pareto import hypervolume
-    from secateur.search.base import Result
+    from secateur.trial import Trial
 
     objectives = [Objective("error"), Objective("body_parameters")]
     searcher = find("searcher", name)(space, objectives, seed=seed, take_extra=sweep, **SETTINGS[name])
@@ -69,13 +69,13 @@ def reached(space: Any, table: Table, name: str, seed: int, trials: int, sweep: 
         point = table[architecture.key]
         points.append(point)
         values = dict(zip(("error", "body_parameters"), point, strict=True))
-        searcher.tell(Result(number, architecture, "complete", values, origin=origin))
+        searcher.tell(Trial(number, architecture, values=values, origin=origin))
 
     for _ in range(trials):
-        for proposal in searcher.ask(1):
-            tell(proposal.id, proposal.architecture, "asked")
-            for shallower in space.depths(proposal.architecture) if sweep else []:
-                if shallower.key not in searcher.seen:
+        for asked in searcher.ask(1):
+            tell(asked.id, asked.architecture, "asked")
+            for shallower in space.depths(asked.architecture) if sweep else []:
+                if (shallower.key, None) not in searcher.seen:
                     tell(None, shallower, "sweep")
     return hypervolume(np.array(points), REFERENCE)
 

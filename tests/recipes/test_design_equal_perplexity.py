@@ -45,7 +45,7 @@ def test_what_is_trained_of_a_front(recipe: Any, monkeypatch: pytest.MonkeyPatch
         latency = {3: 2.5, 9: 30.0}.get(layers, float(layers))
         values = {"decoder_parameters": decoder_parameters(found), "latency": latency}
         members.append(SimpleNamespace(architecture=found, key=found.key, values=values))
-    monkeypatch.setattr("secateur.runs.opening.open_run", lambda run: SimpleNamespace(front=members))
+    monkeypatch.setattr("secateur.runs.folder.open_run", lambda run: SimpleNamespace(front=members))
     rows = recipe.listed(Path("run"))
     least, most = (decoder_parameters(architecture("gpt2", 128, [4] * n, [512] * n, 128, 2)) for n in (1, 8))
     spaced = {1, 4, 7, 11, 14, 17, 20, 24, 27, 30}

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-import secateur.runs.design.stages as stages
-from secateur.runs.opening import open_run
-from secateur.verbs.design import design
+from secateur.runs.folder import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,35 +19,11 @@ def savings(load_recipe: Any) -> Any:
     return load_recipe("design/savings.py")
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("savings") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "BASELINE_LAYERS", range(1, 2))
-        design(
-            to=folder,
-            layers="1..2",
-            width="16",
-            inner="32..64:16",
-            heads="2",
-            embedding="8",
-            vocabulary=60,
-            positions=16,
-            length=8,
-            trials=6,
-            measure="all",
-            seconds=0.05,
-            unsteady=True,
-            progress=False,
-        )
-    return folder
-
-
-def test_rows_are_those_of_the_run(savings: Any, finished: Path) -> None:
-    baselines = open_run(finished).baselines
-    rows = savings.rows_of(finished)
+def test_rows_are_those_of_the_run(savings: Any, designed: Path) -> None:
+    baselines = open_run(designed).baselines
+    rows = savings.rows_of(designed)
     assert [(row["baseline"], row["layers"]) for row in rows] == [(b["family"], b["layers"]) for b in baselines]
-    assert len(rows) == 2
+    assert len(rows) == 4
     for row, baseline in zip(rows, baselines, strict=True):
         assert row["backbone"] == "gpt2"
         assert row["decoder_parameters"] == baseline["values"]["decoder_parameters"]
@@ -60,12 +34,12 @@ def test_rows_are_those_of_the_run(savings: Any, finished: Path) -> None:
         assert row["quickest"] is None
 
 
-def test_a_baseline_that_the_front_reaches(savings: Any, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_that_the_front_reaches(savings: Any, designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
         {"family": "F", "layers": 1, "proxy": 100.0, "latency": 0.3, "latency_front": 0.1, "memory": 9e6, "memory_front": 6e6}
     ]
     monkeypatch.setattr(savings, "comparison_rows", lambda data: found)
-    assert savings.rows_of(finished) == [
+    assert savings.rows_of(designed) == [
         {
             "backbone": "gpt2",
             "baseline": "F",
@@ -77,16 +51,16 @@ def test_a_baseline_that_the_front_reaches(savings: Any, finished: Path, monkeyp
             "memory": 9.0,
             "memory_front": 6.0,
             "memory_times": 1.5,
-            "quickest": str(min(open_run(finished).front, key=lambda m: m.values["latency"]).architecture),
+            "quickest": str(min(open_run(designed).front, key=lambda m: m.values["latency"]).architecture),
         }
     ]
 
 
-def test_the_csv_of_runs(savings: Any, finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    savings.main([str(finished), str(finished)])
+def test_the_csv_of_runs(savings: Any, designed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    savings.main([str(designed), str(designed)])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert len(rows) == 4
-    assert rows[:2] == rows[2:]
+    assert len(rows) == 8
+    assert rows[:4] == rows[4:]
     assert rows[0]["latency_front"] == ""
 
 
