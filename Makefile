@@ -1,12 +1,14 @@
 # Two commands do everything on a fresh machine with Python ≥ 3.11 and make:
 #   make demo   install, prune MiniLM on movie reviews, print the front and where the report is
 #   make test   install, run all checks and tests
+# While coding:
+#   make quick  the tests that take no time, without the checks
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint clean
+.PHONY: demo test quick lint clean
 
 $(VENV)/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +34,9 @@ lint: $(VENV)/dev
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+quick: $(VENV)/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
