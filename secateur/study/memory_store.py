@@ -31,10 +31,10 @@ class MemoryStore(Store):
         if trial.id in self._ids:
             raise StudyError(f"`{self.name}`: trial {trial.id} was begun already.")
         self._ids.add(trial.id)
-        return self._append(replace(trial, status=Status.RUNNING, started=time.time()))
+        return self._append(trial, status=Status.RUNNING, started=time.time())
 
-    def _append(self, trial: Trial) -> Trial:
-        stored = replace(trial, number=len(self._trials) + 1)
+    def _append(self, trial: Trial, **changes: Any) -> Trial:
+        stored = replace(trial, number=len(self._trials) + 1, **changes)
         self._trials.append(stored)
         return stored
 
@@ -55,7 +55,7 @@ class MemoryStore(Store):
         self._trials[place] = ended
         told = [ended]
         for number, extra in enumerate(extras, start=self._told + 1):
-            told.append(self._append(replace(extra, told=number, started=now, finished=now)))
+            told.append(self._append(extra, told=number, started=now, finished=now))
         self._told += len(told)
         for entry in cache:
             self._known.setdefault(entry.key, {})[entry.fingerprint] = entry
@@ -64,7 +64,7 @@ class MemoryStore(Store):
     def add(self, trial: Trial, *, told: bool = False) -> int:
         must_have_ended(trial)
         now = time.time()
-        stored = self._append(replace(trial, told=self._told if told else None, started=now, finished=now))
+        stored = self._append(trial, told=self._told if told else None, started=now, finished=now)
         self._told += told
         assert stored.number is not None
         return stored.number
