@@ -7,8 +7,8 @@ The folder holds toys under the names that the pages use, so that no page is rew
 a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `train.csv`, `reviews/`, GLUE's RTE, `my-text.txt`, a
 task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and `runs/phone`, unless the page
 makes them itself. What differs from what a reader would see: there may be no GPU (`SUBSTITUTIONS`), the demo takes minutes and
-tasks of the hub need a connection (`parsed_only`), latencies are measured only briefly, and where a page names no sizes,
-`secateur design` searches a toy space (`hurry`).
+tasks of the hub need a connection (`parsed_only`), latencies are measured only briefly, and what a page leaves open is small
+(`hurry`): few epochs and trials, a toy space, short texts.
 """
 
 from __future__ import annotations
@@ -21,29 +21,46 @@ import random
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from unittest import mock
 
 import pytest
 
 from secateur.anatomy import ANATOMIES
-from secateur.runs.prune.presets import PRESETS
+from secateur.runs.prune.settings import PruneSettings
+from secateur.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: What a snippet says → what the test runs.
 SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"'}
-#: What `secateur design` takes for what a page leaves open: a space that is searched in seconds.
-TOY_SPACE = {"layers": "1..2", "width": "16..32:16", "inner": "32..64:16", "heads": "2,4", "embedding": "8", "trials": 20}
-TOY_SIZES = {"vocabulary": 300, "positions": 512, "length": 16, "most_measured": 6, "unsteady": True}
-TOY_SECONDS = {"seconds": 0.05, "fit_seconds": 0.5}
+#: What is taken for what a page leaves open: seconds of work.
+TOY_DESIGN: dict[str, object] = {
+    "layers": "1..2",
+    "width": "16..32:16",
+    "inner": "32..64:16",
+    "heads": "2,4",
+    "embedding": "8",
+    "trials": 20,
+    "vocabulary": 300,
+    "positions": 512,
+    "length": 16,
+    "most_measured": 6,
+    "unsteady": True,
+    "seconds": 0.05,
+    "fit_seconds": 0.5,
+}
+TOY_PRUNE: dict[str, object] = {"epochs": 1.0, "trials": 12, "polish_at": ["50%"], "polish_epochs": 1.0}
+TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -153,26 +170,33 @@ def write_table(path: Path) -> None:
     pandas.DataFrame(rows).to_parquet(path)
 
 
+def hurried(settings: type[Settings], toys: dict[str, object]) -> AbstractContextManager[object]:
+    """Where a page leaves open what these settings are, they are those of a toy."""
+    real = settings.__init__
+
+    def init(self: object, **given: object) -> None:
+        usual = {name for name in toys if given.get(name, settings.usual(name)) == settings.usual(name)}
+        real(self, **{**given, **{name: toys[name] for name in usual}})
+
+    return mock.patch.object(settings, "__init__", init)
+
+
 @pytest.fixture(scope="module")
 def hurry() -> Iterator[None]:
-    """A latency is measured for a tenth of a second, steady or not, and what is designed is a toy."""
+    """A latency is measured for a moment, steady or not; what is pruned, designed or scored by proxies is so with few steps."""
     import secateur.devices.latency as clocks
-    import secateur.runs.design.stages as stages
-    import secateur.runs.prune.workbench as workbench
+    import secateur.runs.design.baselines as baselines
+    import secateur.runs.prune.stages as stages
     from secateur.devices.steadiness import check_steady
-    from secateur.runs.design.presets import PRESETS as DESIGN_PRESETS
-    from secateur.verbs.design import design
+    from secateur.runs.bench.proxies import ProxySettings
+    from secateur.runs.design.settings import DesignSettings
 
     with ExitStack() as stack:
-        for function, values in (
-            (check_steady, {"seconds": 0.02}),
-            (design, TOY_SIZES | TOY_SECONDS),
-        ):
-            stack.enter_context(mock.patch.dict(function.__kwdefaults__, values))
-        for name in ("default", "javaheripi2022"):
-            stack.enter_context(mock.patch.dict(DESIGN_PRESETS[name], TOY_SPACE))
-        stack.enter_context(mock.patch.object(workbench, "SECONDS", 0.1))
-        stack.enter_context(mock.patch.object(stages, "BASELINE_LAYERS", range(1, 2)))
+        stack.enter_context(mock.patch.dict(check_steady.__kwdefaults__, {"seconds": 0.02}))
+        for settings, toys in ((DesignSettings, TOY_DESIGN), (PruneSettings, TOY_PRUNE), (ProxySettings, TOY_PROXIES)):
+            stack.enter_context(hurried(settings, toys))
+        stack.enter_context(mock.patch.object(stages, "SECONDS", 0.05))
+        stack.enter_context(mock.patch.object(baselines, "LAYERS", range(1, 2)))
         stack.enter_context(mock.patch.object(clocks, "gc"))  # a collection before each takes longer than a toy's measurement
         yield
 
@@ -192,10 +216,6 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, hurry: None) -> Path:
             str(folder / "bert-base-cased"),
             "glue/rte",
             to=folder / "runs" / "rte",
-            epochs=1,
-            trials=12,
-            polish_at=["50%"],
-            polish_epochs=1,
             device="cpu",
             progress=False,
         )
@@ -294,13 +314,15 @@ def check_pip(words: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_snippets_run(page, desk):
+def test_snippets_run(page, desk, monkeypatch):
     found = blocks(page)
     if page.name == "evaluate.md":
         pytest.importorskip("lm_eval")
     for made in set(re.findall(r"(?:--to |to=\")(runs/\w+)", "\n".join(b.text for b in found))):
         shutil.rmtree(desk / made, ignore_errors=True)
-    names: dict[str, object] = {"__name__": "page"}
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # dataclasses look up where they are defined
+    names = vars(module)
     for block in found:
         if block.language == "python":
             run_python(block, page, names)
@@ -341,7 +363,9 @@ def test_the_table_of_presets_is_the_presets():
             return ", ".join(map(str, value))
         return f"{value:g}" if isinstance(value, float) else str(value)
 
-    is_ = {name: [spelt(name, PRESETS[p][name]) for p in ("default", "klein2024", "demo")] for name in PRESETS["default"]}
+    presets = {name: PruneSettings.presets[name] for name in ("default", "klein2024", "demo")}
+    assert {name for values in presets.values() for name in values} <= set(said)
+    is_ = {name: [spelt(name, p.get(name, PruneSettings.usual(name))) for p in presets.values()] for name in said}
     assert said == is_, "\n".join(f"| `{name}` | {' | '.join(values)} |" for name, values in is_.items())
 
 
