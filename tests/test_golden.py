@@ -70,7 +70,7 @@ def cases() -> list[str]:
 
 
 def result(case: str) -> dict[str, Any]:
-    """The first letters of all keys asked, in order, and the front: those of its keys, with the values. Every seventh trial fails."""
+    """The first letters of all keys asked, in order, and of those in the front, with their values. Every seventh fails."""
     name, kind, seed = case.split("/")
     space, objectives, evaluate = problem(name)
     searcher = SEARCHERS[kind](space, objectives, seed=int(seed))

@@ -58,7 +58,7 @@ class StoreContract:
         assert begun.number is not None
         assert (begun.id, begun.budget, begun.continues, begun.status, begun.told) == (0, 9.0, 3, "running", None)
         curve = ((1.0, {"error": 0.5}), (3.0, {"error": 0.3, "loss": 1.5}))
-        facts = {"details": {"batches": 3.0, "metric": "accuracy"}, "curve": curve, "seconds": 12.5}
+        facts: dict[str, Any] = {"details": {"batches": 3.0, "metric": "accuracy"}, "curve": curve, "seconds": 12.5}
         (trial,) = store.finish(ended(begun, values={"error": 0.1, "parameters": 7.0}, **facts))
         assert trial.started == begun.started
         assert trial.finished is not None
