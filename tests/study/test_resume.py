@@ -21,7 +21,7 @@ from secateur.study.database import Database
 from secateur.study.memory_store import MemoryStore
 from secateur.testing import toy_study as toys
 
-TRIALS = 40
+TRIALS = 30
 
 
 class Killed(BaseException):
