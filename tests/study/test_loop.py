@@ -198,10 +198,11 @@ def test_interruptions_leave_the_trial_running(store: Store, error: BaseExceptio
     with pytest.raises(type(error)):
         study.run(Stop(trials=5))
     assert [t.status for t in asked(store)][-1] == "running"
-    running = asked(store)[-1].number
+    running = asked(store)[-1]
     study.run(Stop(trials=5))  # the same object goes on with the trial under way
     assert [t.status for t in asked(store)] == ["complete"] * 5
-    assert asked(store)[2].number == running
+    assert asked(store)[2].number == running.number
+    assert asked(store)[2].started > running.started
 
 
 def test_a_full_disk_in_an_estimator_stops_the_study(store: Store) -> None:

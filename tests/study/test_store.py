@@ -467,12 +467,15 @@ def test_a_server_holds_one_study(postgres: str) -> None:
         create_store(postgres)
 
 
-@pytest.mark.parametrize("by", ["url", "socket_url"])
-def test_a_server_that_was_away_between_two_operations(own_postgres: str, server: Any, by: str) -> None:
-    url = own_postgres.replace(server.url, getattr(server, by)).replace(
-        "?options", "&options" if by == "socket_url" else "?options"
-    )
-    with create_store(url, {"seed": 0}) as store:
+@pytest.fixture(params=["url", "socket_url"])
+def away(request: pytest.FixtureRequest, own_postgres: str, server: Any) -> str:
+    """The URL of a study on a server that the test stops, by network or by socket."""
+    options = own_postgres.partition("?")[2]
+    return own_postgres if request.param == "url" else f"{server.socket_url}&{options}"
+
+
+def test_a_server_that_was_away_between_two_operations(away: str, server: Any) -> None:
+    with create_store(away, {"seed": 0}) as store:
         begun = store.begin(asked())
         server.stop()
         server.start()
@@ -482,7 +485,7 @@ def test_a_server_that_was_away_between_two_operations(own_postgres: str, server
         assert store.trials() == [trial]
 
 
-def test_a_server_that_is_away_for_a_while(own_postgres: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_away_for_a_while(away: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts are repeated until the server is back, or patience ends."""
     pauses: list[float] = []
 
@@ -492,7 +495,7 @@ def test_a_server_that_is_away_for_a_while(own_postgres: str, server: Any, monke
             server.start()
 
     monkeypatch.setattr("secateur.study.database.time.sleep", back)
-    with create_store(own_postgres) as store:
+    with create_store(away) as store:
         server.stop()
         store.begin(asked())
         assert len(store.trials()) == 1
