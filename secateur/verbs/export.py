@@ -45,14 +45,14 @@ def export(
     """
     if is_trained(run):
         return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx=onnx, int8=int8)
+    if to is None:
+        raise ConfigurationError("say where to: --to names the folder to write, a new one.")
     opened = open_run(run)
     if not isinstance(opened, PruneRun):
         raise StudyError(
             f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --key KEY --text … --to …"
         )
     member = opened.choose(key, under, "export", "body_parameters=50%")
-    if to is None:
-        raise ConfigurationError("say where to: --to names the folder to write, a new one.")
     exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8)
     return exported
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from secateur.decoders import Builder
+from secateur.decoders import Builder, Sizes
 from secateur.devices.generation import _Writer, measure_generation
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError

@@ -11,8 +11,7 @@ import torch
 from secateur.architecture import Architecture
 from secateur.decoders import Builder, Sizes
 from secateur.devices.setup import Setup
-from secateur.estimators.cost import Cost
-from secateur.estimators.decoder_cost import DecoderCost
+from secateur.estimators.cost import Cost, DecoderCost
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import FitReport, LatencyModel, PredictedLatency
 from secateur.estimators.memory import MemoryEstimator
@@ -62,7 +61,7 @@ def proxy() -> tuple[Make, Any]:
 
 ESTIMATORS: dict[str, Callable[[], tuple[Make, Any]]] = {
     "cost": cost,
-    "decoder cost": lambda: decoders(lambda: DecoderCost(vocabulary=50, length=16)),
+    "decoder cost": lambda: decoders(lambda: DecoderCost(Sizes(vocabulary=50), length=16)),
     "shared weights": shared_weights,
     "predicted latency": predicted_latency,
     "predicted memory": lambda: decoders(lambda: PredictedMemory(Builder(Sizes(vocabulary=20, positions=16)).meta, SETUP)),

@@ -99,7 +99,7 @@ def test_every_part_is_there(tiny_design, own_page):
     for words in (
         "the machine was busy",
         "decoder_parameters>=50 ↑, latency<=40ms ↓, memory ↓",
-        "secateur train runs/toy --pick c --text corpus.txt",
+        "secateur train runs/toy --key c --text corpus.txt",
         "Against GPT-2 small, 2 layers",
         "1 baseline has more decoder parameters than any member",
         "Fitted on 12 networks measured on this device, in 30.0 s",

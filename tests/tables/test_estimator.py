@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from secateur.errors import UnknownNameError
-from secateur.search.base import Result
 from secateur.search.random import Random
 from secateur.tables import Table, TableEstimator
 from secateur.testing.toys import toy
+from secateur.trial import Trial
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_search_on_it_finds_what_it_holds(problem, table):
     searcher = Random(problem.space, problem.objectives, seed=1)
     for proposal in searcher.ask(8):
         (found,) = estimator.evaluate([proposal.architecture])
-        searcher.tell(Result(proposal.id, proposal.architecture, values=found.values))
+        searcher.tell(Trial(proposal.id, proposal.architecture, values=found.values))
     assert len(searcher.history) == 8
     for result in searcher.history:
         assert result.values == table.values(result.architecture.key, seed=0)
