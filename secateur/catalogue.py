@@ -93,6 +93,11 @@ def listed(kind: str, serving: str | None = None) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
+def explained(kind: str, serving: str | None = None) -> str:
+    """The names with what they are about: `small (one number …), medium (…)`."""
+    return ", ".join(f"{name} ({CATALOGUE[kind][name].about})" for name in names(kind, serving))
+
+
 def about(kind: str, name: str) -> str:
     """What a name stands for, in a few words; the name itself where there is none such."""
     return CATALOGUE[kind][name].about if name in CATALOGUE[kind] else name

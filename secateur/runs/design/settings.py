@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from secateur import catalogue
-from secateur.catalogue import listed
+from secateur.catalogue import explained, listed
 from secateur.devices.setup import Setup
 from secateur.objectives import Bound, Objective, serving
 from secateur.runs.settings import Faults, RunSettings
@@ -36,7 +36,7 @@ class DesignSettings(RunSettings):
     preset: str = option(
         "default", "What is taken where you give nothing: default, javaheripi2022 (the paper's setting) or large (300–500 M)."
     )
-    backbone: str = option("gpt2", "gpt2 or transformer_xl.", panel=_SPACE)
+    backbone: str = option("gpt2", f"{listed('backbone', 'design')}.", panel=_SPACE)
     layers: Values = option(PAPER["layers"], "Range of layers.", panel=_SPACE)
     width: Values = option(PAPER["width"], "Range of the model's width.", panel=_SPACE)
     inner: Values = option(PAPER["inner"], "Range of the inner width, at least twice the model's.", panel=_SPACE)
@@ -65,7 +65,7 @@ class DesignSettings(RunSettings):
         panel=_SEARCH,
         flag="--bound",
     )
-    searcher: str = option("evolution", f"{listed('searcher', 'design')}.", panel=_SEARCH)
+    searcher: str = option("evolution", f"{explained('searcher', 'design')}.", panel=_SEARCH)
     # 100 at random, then 30 iterations of 80 children
     trials: int = option(2500, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
     hull: bool = option(False, "Evolution's parents lie on the front's convex hull.", panel=_SEARCH)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from secateur import catalogue
-from secateur.catalogue import listed
+from secateur.catalogue import explained
 from secateur.checkpoints.pretrained import check_model
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound, Objective, serving
@@ -77,11 +77,11 @@ class PruneSettings(RunSettings):
     test_share: float = option(
         0.2, "Share held out for the test where the data have no test set.", panel=_DATA, above=0, below=1
     )
-    space: str = option("small", f"{listed('space', 'prune')}.", panel=_SPACE)
+    space: str = option("small", f"{explained('space', 'prune')}.", panel=_SPACE)
     heads: str | None = option(None, "Range of heads per layer: 4..12, 4..12:2 (steps of 2).", panel=_SPACE)
     units: str | None = option(None, "Range of units per layer: 256..1536:64, :64.", panel=_SPACE)
     layers: str | None = option(None, "Range of layers: 2..6.", panel=_SPACE)
-    method: str = option("weight-sharing", f"The way to prune: {listed('method', 'prune')}.", panel=_SEARCH)
+    method: str = option("weight-sharing", f"The way to prune: {explained('method', 'prune')}.", panel=_SEARCH)
     objectives: list[str] = option(
         ["error", "body_parameters"],
         f"{', '.join(serving('prune'))}, also with a bound: 'latency<=20ms', "
@@ -90,11 +90,11 @@ class PruneSettings(RunSettings):
         flag="--objective",
     )
     searcher: str | None = option(
-        None, f"{listed('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
+        None, f"{explained('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
     )
     trials: int = option(100, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
     depths: bool = option(True, "In small, score every shallower network of a pass too.", panel=_SEARCH)
-    strategy: str = option("full", f"{listed('strategy', 'prune')}.", panel=_TRAIN)
+    strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
     epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.", panel=_TRAIN)
     learning_rate: float | None = shared(
         TrainingSettings,
