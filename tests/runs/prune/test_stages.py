@@ -59,19 +59,11 @@ def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_p
         (BoundError, {"objectives": ["error", "parameters<=1%"]}, r"`parameters<=1%`.*smallest .* parameters [\d,]+ \(\d"),
         (BoundError, {"objectives": ["error", "macs>=200%"]}, "largest"),
         (ConfigurationError, {"searcher": "ehvi", "objectives": ["error"]}, "at least two"),
-        (ConfigurationError, {"max_length": 64, "latency_length": 64, "data": _long(tmp_path)}, "`max_length` must be at most"),
         (ConfigurationError, {"workers": 2, "objectives": ["error", "latency"]}, "`workers` must be 1 where latency"),
     ):
         with pytest.raises(error, match=said):
             quick_prune(tmp_path / "run", **changes)
         assert not (tmp_path / "run").exists()  # nothing was begun, so the corrected command finds a free folder
-
-
-def _long(folder: Path) -> str:
-    """Texts longer than the model takes."""
-    path = folder / "long.csv"
-    path.write_text("review,verdict\n" + "".join(f"{'fine film ' * 40},{label}\n" for label in ("good", "bad") * 20))
-    return str(path)
 
 
 def test_a_bound_that_the_search_cannot_meet_names_the_nearest(quick_prune: Any, tmp_path: Path) -> None:
