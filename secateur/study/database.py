@@ -32,6 +32,7 @@ class Database:
         self._engine = engine
         self.name = name
         self.path = path
+        self._reached = False  # a server that was never there is not waited for
 
     @classmethod
     def create(cls, where: str | Path, meta: Mapping[str, str]) -> Database:
@@ -101,9 +102,10 @@ class Database:
                         found = work(connection)
                         committing = True
                         transaction.commit()
+                    self._reached = True
                     return found
             except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-                away = self.path is None and isinstance(error, DBAPIError) and _gone(error)
+                away = self._reached and self.path is None and isinstance(error, DBAPIError) and _gone(error)
                 if not away or committing or time.monotonic() > end:
                     raise _study_error(error, self.name) from error
             time.sleep(pause)

@@ -532,3 +532,10 @@ def test_a_study_goes_on_when_its_server_comes_back(own_postgres: str, server: A
         toys.study(store, error=error, on_trial=restart).run(Stop(trials=10))
         assert toys.story(store) == toys.story(whole)
     assert sorted(restarts) == [-1, 2, 5]
+
+
+def test_a_server_that_was_never_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr("secateur.study.database.time.sleep", lambda pause: pytest.fail("it was waited for"))
+    with pytest.raises(StudyError, match="cannot be used"):
+        create_store("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
