@@ -10,7 +10,7 @@ import statistics
 
 from measuring import Report, arguments, by_turns, seconds, spread_of
 
-from secateur import models
+from secateur import decoders
 from secateur.architecture import Architecture
 from secateur.spaces.decoder import architecture
 
@@ -35,7 +35,7 @@ def main() -> None:
     vocabulary = 60 if given.quick else VOCABULARY
     repeats = 2 if given.quick else 5
     report = Report(given.quick)
-    builder = models.Builder(vocabulary=vocabulary, seed=given.seed)
+    builder = decoders.Builder(vocabulary=vocabulary, seed=given.seed)
     chosen = candidates(given.quick)
     largest = max(chosen.values(), key=lambda arch: (arch["width"], arch["inner"]))
     filling = seconds(lambda: builder(largest))
@@ -46,7 +46,7 @@ def main() -> None:
             return builder(arch)
 
         def ordinary(arch: Architecture = arch) -> object:
-            return models.build(arch, vocabulary=vocabulary, seed=given.seed)
+            return decoders.build(arch, vocabulary=vocabulary, seed=given.seed)
 
         quick, slow = by_turns([to_measure, ordinary], repeats)
         ratio = statistics.median(quick) / statistics.median(slow)
