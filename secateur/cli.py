@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any, get_args
 
 import typer
@@ -27,8 +28,11 @@ app = typer.Typer(
     help="Find the Transformer architectures that trade quality against cost best, and take them home as checkpoints.",
     **_LOOK,
 )
-#: Commands in groups: `secateur bench proxies`.
-GROUPS = {"bench": typer.Typer(help="Compare search methods, proxies and encodings on tables.", **_LOOK)}
+#: Commands in groups, as their names say: `secateur bench proxies`.
+GROUPS = {
+    name: typer.Typer(help=import_module(f"secateur.runs.{name}").__doc__, **_LOOK)
+    for name in dict.fromkeys(verb.split()[0] for verb in names("verb") if " " in verb)
+}
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
 

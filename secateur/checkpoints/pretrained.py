@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from secateur.anatomy import Anatomy
     from secateur.tasks import TaskData
 
-_CLASSES = {
+#: Kind of task → the Auto class of transformers.
+AUTO_CLASSES = {
     "classification": "AutoModelForSequenceClassification",
     "regression": "AutoModelForSequenceClassification",
     "multiple_choice": "AutoModelForMultipleChoice",
@@ -70,7 +71,7 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
     import torch
     import transformers
 
-    auto = getattr(transformers, _CLASSES[data.task.kind])
+    auto = getattr(transformers, AUTO_CLASSES[data.task.kind])
     options: dict[str, Any] = {"dtype": torch.float32}
     if data.task.kind in ("classification", "regression"):
         options["num_labels"] = data.num_labels

@@ -17,8 +17,8 @@ class Evaluation:
     `failure` is the reason where there is no number (the trial fails, the study goes on). `extra` holds values of other
     architectures that came for free (the shallower depths of one pass). `details` are figures to show, not to search by
     (a latency's spread, further metrics). `curve` holds values at smaller budgets, (budget, values) by rising budget, where
-    the way there is known. `seconds` is what the evaluation cost where the estimator knows better than a clock: on a table,
-    what training took.
+    the way there is known. `seconds` is what it cost where the estimator knows better than a clock: on a table, what training
+    took from its start to this budget.
     """
 
     values: Mapping[str, float] = field(default_factory=dict)

@@ -33,13 +33,15 @@ Known = Mapping[str, CacheEntry]
 class Outcome:
     """A trial that has ended, results of other architectures that came with it, and what is worth keeping.
 
-    `trace` is the traceback of an error that nobody foresaw.
+    `trace` is the traceback of an error that nobody foresaw. `simulated`: the trial's seconds are an estimator's, not those of
+    a clock, and count from the start of a training.
     """
 
     trial: Trial
     extras: tuple[Trial, ...] = ()
     cache: tuple[CacheEntry, ...] = ()
     trace: str | None = None
+    simulated: bool = False
 
 
 @dataclass
@@ -61,7 +63,8 @@ class _Gathered:
 class Together:
     """Evaluates architectures with a fixed set of estimators against the bounds of objectives.
 
-    `bounds` are kept and not optimised; relative ones refer to the values of `unpruned`.
+    `bounds` are kept and not optimised; relative ones refer to the values of `unpruned`. With `patient`, one that fails does
+    not keep the others from being asked: the trial has failed, with the values that there are.
     """
 
     def __init__(
@@ -70,7 +73,10 @@ class Together:
         objectives: Sequence[Objective] = (),
         bounds: Sequence[Objective] = (),
         unpruned: Mapping[str, float] | None = None,
+        *,
+        patient: bool = False,
     ) -> None:
+        self.patient = patient
         self.estimators = sorted(estimators, key=lambda e: e.cost)
         self.objectives = tuple(objectives)
         self.bounds = tuple(bounds)
@@ -95,7 +101,7 @@ class Together:
         gathered = _Gathered()
         for estimator in self.estimators:
             self._run(estimator, trial.architecture, trial.budget, gathered, known or {})
-            if gathered.status == Status.FAILED:
+            if gathered.status == Status.FAILED and not self.patient:
                 break
             broken = self.violated(gathered.values)
             if broken is not None:
@@ -111,7 +117,7 @@ class Together:
             curve=gathered.curve,
             seconds=time.perf_counter() - began if gathered.seconds is None else gathered.seconds,
         )
-        return Outcome(ended, free, tuple(gathered.cache), gathered.trace)
+        return Outcome(ended, free, tuple(gathered.cache), gathered.trace, gathered.seconds is not None)
 
     def violated(self, values: Mapping[str, float]) -> str | None:
         """The first bound that these values break, in a few words, or None."""

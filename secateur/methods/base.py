@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from secateur.estimators.base import Estimator
 from secateur.spaces.pruning import PruningSpace
@@ -38,6 +38,10 @@ class Bench(Protocol):
 class Method(ABC):
     """One way to prune, for one run."""
 
+    #: The stage after which the network and its tokenizer lie in `networks`. Where it is none of the method's own, the run adds
+    #: one of this name that saves what `network` gives.
+    keeps: ClassVar[str] = "network"
+
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
 
@@ -48,6 +52,11 @@ class Method(ABC):
     @abstractmethod
     def stages(self) -> list[Step]:
         """What comes before the search, in order."""
+
+    def save(self, folder: Path) -> None:
+        """Write the network and its tokenizer."""
+        self.bench.supernet.model.save_pretrained(folder)
+        self.bench.data.tokenizer.save_pretrained(folder)
 
     @abstractmethod
     def estimators(self) -> list[Estimator]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import Any
 
 from safetensors.numpy import load_file, save_file
@@ -18,20 +17,21 @@ from secateur.methods.base import Method, Step
 from secateur.objectives import Objective
 from secateur.rng import generator
 from secateur.supernet import Importance, Order, Supernet, importance, reorder
+from secateur.supernet.order import ORDER
 from secateur.tasks import Examples
 from secateur.training.settings import TrainingSettings
 from secateur.training.trainer import train_supernet
 
 #: Training examples that importance is computed on.
 SCORED = 1024
-#: The order of heads and units, and the scores it comes from.
-ORDER = "order.safetensors"
 #: The super-network after the warm-up, and the trainer's own checkpoints: kept until the run is done.
 WARMED, SCRATCH = "warmed-up", "training"
 
 
 class WeightSharing(Method):
     """Warm-up and order (where asked for), then training; the search then runs on shared weights."""
+
+    keeps = "train"
 
     def network(self) -> Supernet:
         bench, folder = self.bench, self.bench.networks
@@ -89,10 +89,6 @@ class WeightSharing(Method):
     def tidy(self) -> None:
         for leftover in (SCRATCH, WARMED):
             shutil.rmtree(self.bench.networks / leftover, ignore_errors=True)
-
-    def save(self, folder: Path) -> None:
-        self.bench.supernet.model.save_pretrained(folder)
-        self.bench.data.tokenizer.save_pretrained(folder)
 
     def _train(self, name: str, strategy: str, settings: TrainingSettings) -> None:
         bench = self.bench

@@ -12,6 +12,7 @@ import yaml
 
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.settings import Settings, option
+from secateur.study.opening import MEMORY
 
 FILE = "config.yaml"
 
@@ -41,7 +42,9 @@ class RunSettings(Settings):
 
     preset: str = option("default", "What is taken where you give nothing.")
     store: str | None = option(
-        None, "Keep the study in this database (postgresql://…) in the place of a file in the run's folder.", panel="The search"
+        None,
+        "Keep the study in this database (postgresql://…, its password in ~/.pgpass) and not in a file of the run's folder.",
+        panel="The search",
     )
     workers: int = option(
         1, "Processes that evaluate trials side by side; results then depend on their timing.", least=1, panel="The search"
@@ -58,7 +61,10 @@ class RunSettings(Settings):
         name = given.get("preset") or "default"
         if name not in cls.presets:
             raise UnknownNameError("preset", str(name), cls.presets)
-        settings = cls(**cls._plain({**cls.presets[name], **{k: v for k, v in given.items() if v is not None}}))
+        values = cls._plain({**cls.presets[name], **{k: v for k, v in given.items() if v is not None}})
+        if str(values.get("store", "")).startswith("sqlite:///"):  # a run can be resumed from anywhere
+            values["store"] = f"sqlite:///{Path(values['store'].removeprefix('sqlite:///')).absolute()}"
+        settings = cls(**values)
         return settings.check()
 
     @classmethod
@@ -71,13 +77,16 @@ class RunSettings(Settings):
         if isinstance(self.device, str) and not re.fullmatch(self.devices, self.device):
             mps = ", mps" if "mps" in self.devices else ""
             found.append(f"`device` must be cpu, cuda, cuda:N{mps} or auto, got `{self.device}`.")
-        if self.store is not None and "://" not in str(self.store):
-            found.append(f"`store` must be the URL of a database, such as postgresql://…, got `{self.store}`.")
+        if self.store is not None and ("://" not in str(self.store) or self.store in MEMORY):
+            # What was given is not said: it may hold a password.
+            found.append("`store` must be the URL of a database that outlives the run, such as postgresql://user@host/name.")
         return found
 
     def write(self, folder: Path) -> None:
         text = yaml.safe_dump({"verb": self.verb, **self.as_dict()}, sort_keys=False, allow_unicode=True)
         (folder / FILE).write_text(text, encoding="utf-8")
+        if self.store is not None:
+            (folder / FILE).chmod(0o600)
 
     @classmethod
     def read(cls, folder: Path) -> Self:

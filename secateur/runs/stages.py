@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from secateur.catalogue import find
@@ -34,8 +35,11 @@ class Work(ABC):
         self.store = run.store
         self.journal = Journal(run.store)
         self.progress = progress
-        self.log = RunLog(run.folder / LOG)
         self._run = run
+
+    @cached_property
+    def log(self) -> RunLog:
+        return RunLog(self.folder / LOG)
 
     @abstractmethod
     def prepare(self) -> None:
@@ -62,6 +66,7 @@ class Work(ABC):
     def go(self) -> None:
         """Every stage that is not done yet."""
         self.prepare()
+        self.searcher()  # what it refuses, it refuses now
         left = [stage for stage in self.stages() if not self.journal.done(stage.name)]
         self.before_stages([stage.name for stage in left])
         for stage in left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError
 from secateur.runs.folder import LOG, STUDY, open_run
 from secateur.runs.progress import Progress
 from secateur.runs.settings import RunSettings
-from secateur.study import RunLock, create_store
+from secateur.study import RunLock, Store, create_store
+from secateur.study.executors.processes import WORKER
 
 
 def next_folder(verb: str, parent: Path = Path("runs")) -> Path:
@@ -26,26 +28,59 @@ def next_folder(verb: str, parent: Path = Path("runs")) -> Path:
 def start(settings: RunSettings, folder: str | Path | None, progress: Progress) -> Any:
     """Make a run's folder (by default the next free number) and go through its stages.
 
-    Raises StudyError where the folder is there already.
+    Where no stage has begun, a refused start leaves nothing behind. Raises StudyError where the folder is there already.
     """
-    folder = Path(folder) if folder is not None else next_folder(settings.verb)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(
-            f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to."
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        settings.write(folder)
-    except OSError as error:
-        raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
-    begun = folder / LOG
-    try:
-        create_store(settings.store or folder / STUDY, settings.as_dict()).close()
-        return go_on(folder, progress)
-    except SecateurError:
-        if not begun.is_file() or not begun.stat().st_size:  # no stage has begun: nothing to resume
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    if os.environ.get(WORKER):
+        raise ConfigurationError('a script that starts runs with several workers needs `if __name__ == "__main__":` around it.')
+    path, own = _made(settings.verb, folder)
+    store: Store | None = None
+    with RunLock(path):
+        try:
+            if [file.name for file in path.iterdir()] != ["lock"]:
+                raise _taken(path)
+            settings.write(path)
+            known = {name: value for name, value in settings.as_dict().items() if name != "store"}  # it may hold a password
+            store = create_store(settings.store or path / STUDY, known)
+            return _go(open_run(path), progress)
+        except BaseException as error:
+            log = path / LOG
+            begun = store is not None and log.is_file() and log.stat().st_size
+            if not begun and not isinstance(error, _TakenError):
+                if store is not None:
+                    store.discard()
+                shutil.rmtree(path, ignore_errors=True)
+                if not own:
+                    path.mkdir(exist_ok=True)  # the user's own, which was empty
+            raise
+        finally:
+            if store is not None:
+                store.close()
+
+
+class _TakenError(StudyError):
+    """A folder that holds something."""
+
+
+def _taken(folder: Path) -> StudyError:
+    return _TakenError(f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to.")
+
+
+def _made(verb: str, folder: str | Path | None) -> tuple[Path, bool]:
+    """An empty folder for a run, and whether it was made here. Two processes never get the same numbered one."""
+    while True:
+        path = next_folder(verb) if folder is None else Path(folder)
+        if path.exists() and (not path.is_dir() or any(file.name != "lock" for file in path.iterdir())):
+            raise _taken(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir()
+            return path, True
+        except OSError as error:
+            if isinstance(error, FileExistsError) and path.is_dir():
+                if folder is not None:
+                    return path, False
+                continue  # another process has just made it: the next number
+            raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
 
 
 def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
@@ -54,25 +89,30 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
     Raises ConfigurationError for `unsteady` where the run does not ask whether the device is.
     """
     run = open_run(folder)
-    verb = run.configuration.verb
-    again = f"What was done is saved; go on with: secateur resume {folder}"
     if unsteady and not hasattr(run.configuration, "unsteady"):
+        verb = run.configuration.verb
         raise ConfigurationError(f"`{folder}` is a run of `secateur {verb}`, which has no --unsteady.")
     with RunLock(folder):
         if unsteady:
             run.configuration = replace(run.configuration, unsteady=True)
             run.configuration.write(folder)
-        progress.say(f"[bold]{folder}[/bold]: {run.about}")
-        try:
-            find("work", verb)(run, progress).go()
-        except KeyboardInterrupt:
-            raise Stopped(f"stopped. {again}") from None
-        except EvaluationFailure as failure:
-            raise StudyError(f"{failure} {run.advice}".strip()) from failure
-        except SecateurError:
-            raise
-        except Exception as error:
-            if disk_is_full(error):
-                raise StudyError(f"the disk is full. {again}") from error
-            raise
+        return _go(run, progress)
+
+
+def _go(run: Any, progress: Progress) -> Any:
+    """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
+    again = f"What was done is saved; go on with: secateur resume {run.folder}"
+    progress.say(f"[bold]{run.folder}[/bold]: {run.about}")
+    try:
+        find("work", run.configuration.verb)(run, progress).go()
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped. {again}") from None
+    except EvaluationFailure as failure:
+        raise StudyError(f"{failure} {run.advice}".strip()) from failure
+    except SecateurError:
+        raise
+    except Exception as error:
+        if disk_is_full(error):
+            raise StudyError(f"the disk is full. {again}") from error
+        raise
     return run

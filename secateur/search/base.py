@@ -120,9 +120,9 @@ class Searcher(ABC):
     def _learn(self, trial: Trial) -> None:  # noqa: B027 - most searchers read `history` instead
         """Hook: called for each result that is taken."""
 
-    def _is_new(self, architecture: Architecture) -> bool:
-        """Whether an architecture may be proposed."""
-        return (architecture.key, None) not in self.seen
+    def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
+        """Whether an architecture may be proposed, at this budget."""
+        return (architecture.key, budget) not in self.seen
 
     def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
         """The first draw that is new, or None where `tries` draws found none."""

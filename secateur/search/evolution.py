@@ -128,5 +128,5 @@ class Evolution(Searcher):
         """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
         return sum(o.excess(trial.values[o.name]) for o in self._bounded if o.name in trial.values)
 
-    def _is_new(self, architecture: Architecture) -> bool:
-        return super()._is_new(architecture) and (self._feasible is None or self._feasible(architecture))
+    def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
+        return super()._is_new(architecture, budget) and (self._feasible is None or self._feasible(architecture))

@@ -12,7 +12,7 @@ from secateur.pareto import ranks
 from secateur.rng import Generator
 from secateur.search.base import Searcher
 from secateur.spaces.base import Space
-from secateur.trial import Trial
+from secateur.trial import Trial, level
 
 
 class MoRea(Searcher):
@@ -41,7 +41,9 @@ class MoRea(Searcher):
         self.population: deque[Trial] = deque(maxlen=population_size)
 
     def _learn(self, trial: Trial) -> None:
-        if trial.complete:
+        if trial.complete and level(trial.budget) == self._largest:
+            if self.population and level(self.population[-1].budget) < self._largest:
+                self.population.clear()  # values at a smaller budget do not compare with this one's
             self.population.append(trial)
 
     def _propose(self, rng: Generator) -> Architecture | None:

@@ -14,7 +14,7 @@ from secateur.rng import Generator
 from secateur.search.base import Searcher
 from secateur.spaces.base import Space
 from secateur.spaces.product import ProductSpace
-from secateur.trial import Trial
+from secateur.trial import Trial, level
 
 if TYPE_CHECKING:
     from secateur.search.optuna_nsga2 import Population
@@ -45,6 +45,7 @@ class Nsga2(Searcher):
         self.population_size = population_size
         self._space = cast(ProductSpace, space)
         self._population = self._new_population()
+        self._level = self._largest
 
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
@@ -67,7 +68,9 @@ class Nsga2(Searcher):
         return Population([len(d) for d in self._space.domains], len(self.objectives), self.population_size)
 
     def _learn(self, trial: Trial) -> None:
-        if trial.complete:
+        if trial.complete and level(trial.budget) == self._largest:
+            if self._largest > self._level:  # values at a smaller budget do not compare with this one's
+                self._level, self._population = self._largest, self._new_population()
             self._population.add(self._space.indices(trial.architecture), self.points([trial])[0])
 
     def _propose(self, rng: Generator) -> Architecture | None:

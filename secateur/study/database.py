@@ -169,6 +169,15 @@ class Database:
 
         self.write(write)
 
+    def discard(self) -> None:
+        """Remove the tables, and the file where it is one."""
+        if self.path is None:
+            self.write(lambda connection: schema().metadata.drop_all(connection))
+        self.close()
+        if self.path is not None:
+            for file in (self.path, Path(f"{self.path}-wal"), Path(f"{self.path}-shm")):
+                file.unlink(missing_ok=True)
+
     def close(self) -> None:
         self._engine.dispose()
 
@@ -211,7 +220,7 @@ def _engine_of_url(url: str) -> Engine:
         return create_engine(url, pool_pre_ping=True)
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "psycopg", "postgres") from error
-    except (ArgumentError, NoSuchModuleError) as error:
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
         scheme = url.split("://")[0]
         raise StudyError(f"`{scheme}://…` is no database that can be used. Give a file or a postgresql:// URL.") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
@@ -66,6 +66,8 @@ class Study:
     ) -> None:
         together = Together(estimators, objectives, bounds, unpruned)
         faults = [] if objectives else ["a study needs at least one objective."]
+        if executor is not None and (estimators or bounds):
+            faults.append("an executor has estimators and bounds of its own: give none beside it.")
         if executor is None:
             known = together.yields
             faults += [f"no estimator yields the objective `{o.name}`." for o in objectives if o.name not in known]
@@ -92,6 +94,10 @@ class Study:
         self._budgets = {t.id: t.budget for t in asked}
         self._ended = len(ended)
         self._seconds = sum(t.seconds or 0.0 for t in ended)
+        #: Seconds to where a trial ended, those of the trials that it continues included.
+        self._reached: dict[int | None, float] = {}
+        for trial in sorted(ended, key=lambda t: t.id or 0):
+            self._reach(trial)
         self._budget = sum(map(self._spent, ended))
         self._hopeful = any(t.status != Status.FAILED for t in ended)
         history = sorted((t for t in trials if t.told is not None), key=lambda t: t.told or 0)
@@ -149,6 +155,21 @@ class Study:
             return 1.0
         return trial.budget - (self._budgets.get(trial.continues) or 0.0 if trial.continues is not None else 0.0)
 
+    def _reach(self, trial: Trial) -> None:
+        before = self._reached.get(trial.continues, 0.0) if trial.continues is not None else 0.0
+        self._reached[trial.id] = before + (trial.seconds or 0.0)
+
+    def _settled(self, outcome: Outcome) -> Trial:
+        """The trial as it is stored: one that lacks an objective has failed, and a continued one cost the difference only."""
+        trial = outcome.trial
+        lacking = next((o.name for o in self.objectives if o.name not in trial.values), None) if trial.complete else None
+        if lacking is not None:
+            trial = replace(trial, status=Status.FAILED, reason=f"`{lacking}` has no value")
+        if outcome.simulated and trial.continues is not None:
+            seconds = max(0.0, (trial.seconds or 0.0) - self._reached.get(trial.continues, 0.0))
+            trial = replace(trial, seconds=seconds)
+        return trial
+
     def _ask(self) -> Trial | None:
         asked = self.searcher.ask(1)
         self.exhausted = not asked
@@ -170,7 +191,7 @@ class Study:
     def _end(self, outcome: Outcome) -> Trial:
         """Store a trial that has ended with all that came with it at once, tell the searcher."""
         extras = [t for t in outcome.extras if t.point not in self._points]
-        told = self.store.finish(outcome.trial, extras, outcome.cache)
+        told = self.store.finish(self._settled(outcome), extras, outcome.cache)
         # The searcher is told what the store gives back: exactly what `restore` would tell it.
         for trial in told:
             self._points.add(trial.point)
@@ -178,6 +199,7 @@ class Study:
         ended = told[0]
         self._ended += 1
         self._seconds += ended.seconds or 0.0
+        self._reach(ended)
         self._budget += self._spent(ended)
         notes = {"reason": ended.reason, "traceback": outcome.trace}
         self._note(

@@ -42,6 +42,9 @@ class SqlStore(Store):
         """An existing study. Raises StudyError where there is none, or it is damaged; the file is then left as it is."""
         return cls(Database.open(where))
 
+    def discard(self) -> None:
+        self.database.discard()
+
     def close(self) -> None:
         self.database.close()
 

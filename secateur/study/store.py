@@ -108,6 +108,9 @@ class Store(ABC):
     def write_stage(self, row: StageRow) -> None:
         """Keep what is known of a stage, in the place of what was."""
 
+    def discard(self) -> None:  # noqa: B027 - a store in memory goes by itself
+        """Remove the study: for a start that failed before anything was done."""
+
     def close(self) -> None:  # noqa: B027 - a store in memory has nothing to close
         """Let go of files and connections."""
 

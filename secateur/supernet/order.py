@@ -18,6 +18,9 @@ from secateur.spaces.pruning.plan import Shape
 from secateur.supernet.ghosts import cut_tensors, weight_dim
 from secateur.supernet.supernet import Supernet
 
+#: The file with the order of heads and units, and the scores it comes from.
+ORDER = "order.safetensors"
+
 
 @dataclass(frozen=True)
 class Importance:

@@ -69,7 +69,7 @@ class Halving(Random):
         architecture = self._propose(rng)
         return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING, budget=self.rungs[0])
 
-    def _is_new(self, architecture: Architecture) -> bool:
+    def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
         return (architecture.key, self.rungs[0]) not in self.seen
 
 

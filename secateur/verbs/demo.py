@@ -13,6 +13,7 @@ from secateur.errors import MissingExtraError
 from secateur.runs.prune.run import PruneRun
 from secateur.runs.starting import next_folder
 from secateur.verbs.prune import prune
+from secateur.verbs.signature import Shown
 
 
 def demo(
@@ -23,7 +24,7 @@ def demo(
     max_train: Annotated[int, typer.Option(help="Train on at most this many sentences.")] = 2500,
     trials: Annotated[int | None, typer.Option(help="How many architectures the searcher may ask for.")] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
+    progress: Shown = True,
 ) -> PruneRun:
     """Prune MiniLM-L6 for the sentiment of film reviews: a few minutes on two CPU cores, nothing to fetch."""
     folder = to if to is not None else next_folder("demo")

@@ -14,6 +14,7 @@ from secateur.export.trained import export_trained
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
 from secateur.runs.prune.run import PruneRun
+from secateur.verbs.signature import Key, Under
 
 
 def export(
@@ -23,11 +24,8 @@ def export(
         Path | None,
         typer.Option(help="The folder to write; must be new. Without it a trained folder gets the files itself."),
     ] = None,
-    under: Annotated[
-        list[str] | None,
-        typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="The sub-network with this key, or its beginning (see the report).")] = None,
+    under: Under = None,
+    key: Key = None,
     polished: Annotated[
         bool | None,
         typer.Option(

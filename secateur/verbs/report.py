@@ -9,10 +9,11 @@ import typer
 
 from secateur.catalogue import find
 from secateur.runs.folder import open_run
+from secateur.verbs.signature import Folder
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Folder,
     *,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> Path:

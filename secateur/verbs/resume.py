@@ -12,15 +12,16 @@ from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
 from secateur.runs.starting import go_on
+from secateur.verbs.signature import Folder, Shown
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Folder,
     *,
     unsteady: Annotated[
         bool, typer.Option("--unsteady", help="Go on even if this device cannot be measured steadily (a run of design).")
     ] = False,
-    progress: Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")] = True,
+    progress: Shown = True,
 ) -> RunFolder:
     """Go on with a run that was stopped, at the first thing that is not done."""
     if (Path(run) / UNFINISHED / "settings.json").is_file():

@@ -16,7 +16,7 @@ from secateur.settings import Settings
 
 #: What several verbs take beside their settings.
 Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")]
-RunFolderArgument = Annotated[Path, typer.Argument(help="The run's folder.")]
+Folder = Annotated[Path, typer.Argument(help="The run's folder.")]
 Under = Annotated[
     list[str] | None,
     typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),

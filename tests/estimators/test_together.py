@@ -14,6 +14,7 @@ from secateur.errors import BoundError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.together import CacheEntry, Together, fingerprint
 from secateur.objectives import Objective
+from secateur.testing import toy_study as toys
 from secateur.trial import Status, Trial
 
 
@@ -223,3 +224,22 @@ def test_seconds_are_simulated_where_an_estimator_says_so(monkeypatch: pytest.Mo
 def test_a_failed_training_has_cost_its_seconds_too() -> None:
     failed = Together([Named("error", 3, Evaluation(failure="diverged", seconds=7.0))]).outcome(running()).trial
     assert (failed.status, failed.seconds) == ("failed", 7.0)
+
+
+def test_the_patient_ask_on_after_a_failure() -> None:
+    class Broken(Estimator):
+        yields, cost, fingerprint = ("latency",), 1, "broken"
+
+        def evaluate(self, architectures: Any, budget: float | None = None) -> list[Evaluation]:
+            return [Evaluation(failure="no clock") for _ in architectures]
+
+    class Sound(Broken):
+        yields, cost, fingerprint = ("memory",), 2, "sound"
+
+        def evaluate(self, architectures: Any, budget: float | None = None) -> list[Evaluation]:
+            return [Evaluation({"memory": 5.0}) for _ in architectures]
+
+    architecture = toys.SPACE.largest()
+    (hasty,), (patient,) = (Together([Broken(), Sound()], patient=p).evaluate([architecture]) for p in (False, True))
+    assert (hasty.status, hasty.reason, hasty.values) == ("failed", "no clock", {})
+    assert (patient.status, patient.reason, patient.values) == ("failed", "no clock", {"memory": 5.0})

@@ -37,7 +37,13 @@ def test_all_faults_at_once() -> None:
         Toy.resolve({"size": 0, "seed": -1, "workers": 0, "device": "tpu", "store": "here"})
     assert len(caught.value.faults) == 5
     text = str(caught.value)
-    for said in ("`size` must be at least 1, got 0", "`seed` must be at least 0", "`workers`", "`tpu`", "`here`"):
+    for said in (
+        "`size` must be at least 1, got 0",
+        "`seed` must be at least 0",
+        "`workers`",
+        "`tpu`",
+        "`store` must be the URL",
+    ):
         assert said in text
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from secateur.errors import ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
 from secateur.runs.folder import open_run
 from secateur.runs.stages import Work
 from secateur.runs.starting import next_folder
+from secateur.study import RunLock
 from secateur.verbs.resume import resume
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -38,12 +39,50 @@ def test_an_existing_folder_is_never_overwritten(pruned: Path, quick_prune: Any,
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_finished_run_has_nothing_left_to_do(pruned: Path) -> None:
-    before = [(t.number, t.values) for t in open_run(pruned).trials]
-    resume(pruned, progress=False)
+def test_a_refused_start_leaves_the_users_own_folder(quick_design: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(BoundError, match="nothing in the space"):
+        quick_design(tmp_path / "mine", **{**COUNTED, "bounds": ["parameters<=1"]})
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_two_processes_never_start_in_one_folder(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that comes second leaves the other's folder alone, whatever it saw before."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with RunLock(folder):  # the first is at work, and has written nothing yet
+        with pytest.raises(StudyError, match="in use by process"):
+            quick_design(folder, **COUNTED)
+        assert [file.name for file in folder.iterdir()] == ["lock"]
+    monkeypatch.setattr("secateur.runs.starting.next_folder", lambda verb: next(numbers))
+    numbers = iter([folder, tmp_path / "another"])
+    folder.joinpath("lock").unlink()
+    folder.rmdir()
+    real = Path.mkdir
+
+    def slow(self: Path, *args: Any, **options: Any) -> None:
+        if self == folder and not folder.exists():
+            real(folder)  # another process was quicker
+        real(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", slow)
+    assert quick_design(None, **COUNTED).folder == tmp_path / "another"
+
+
+def test_a_worker_starts_no_runs(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECATEUR_WORKER", "1")
+    with pytest.raises(ConfigurationError, match="__main__"):
+        quick_design(tmp_path / "run", **COUNTED)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_has_nothing_left_to_do(pruned: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(pruned, tmp_path / "copy"))
+    before = [(t.number, t.values) for t in open_run(copy).trials]
+    resume(copy, progress=False)
     with pytest.raises(ConfigurationError, match="has no --unsteady"):
-        resume(pruned, unsteady=True, progress=False)
-    assert [(t.number, t.values) for t in open_run(pruned).trials] == before
+        resume(copy, unsteady=True, progress=False)
+    assert [(t.number, t.values) for t in open_run(copy).trials] == before
 
 
 def test_changed_data_are_noticed(pruned: Path, tmp_path: Path) -> None:

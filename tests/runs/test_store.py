@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from secateur.cli import app
-from secateur.errors import Stopped, StudyError
+from secateur.errors import BoundError, ConfigurationError, Stopped, StudyError
 from secateur.runs.design.report import DesignReport
 from secateur.runs.folder import open_run
 from secateur.study.sql_store import SqlStore
@@ -66,6 +66,23 @@ def test_postgresql(postgres: str, quick_design: Any, tmp_path: Path) -> None:
 
 
 def test_a_study_that_ends_with_the_process_is_refused(quick_design: Any, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="a study in memory ends with its process"):
+    with pytest.raises(ConfigurationError, match="a database that outlives the run"):
         quick_design(tmp_path / "run", store="memory://", **COUNTED)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_start_leaves_no_study_behind(quick_design: Any, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    with pytest.raises(BoundError, match="nothing in the space"):
+        quick_design(tmp_path / "run", store=url, **{**COUNTED, "bounds": ["parameters<=1"]})
+    assert list(tmp_path.iterdir()) == []
+    quick_design(tmp_path / "run", store=url, **COUNTED)
+    assert (tmp_path / "run" / "config.yaml").stat().st_mode & 0o077 == 0  # the URL may hold a password
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:secret@h:abc/db", "u:secret@h/db", "nothing://u:secret@h/db"])
+def test_a_wrong_url_is_said_without_its_password(quick_design: Any, tmp_path: Path, url: str) -> None:
+    with pytest.raises((StudyError, ConfigurationError)) as caught:
+        quick_design(tmp_path / "run", store=url, **COUNTED)
+    assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +45,19 @@ def test_what_is_timed_has_one_worker(quick_design: Any, tmp_path: Path) -> None
     with pytest.raises(ConfigurationError, match="`workers` must be 1 where latency is measured"):
         quick_design(tmp_path / "run", workers=2, measure="all")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_script_without_its_guard_is_told_so(tmp_path: Path) -> None:
+    """Each worker loads the script anew: it must not start a run there."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import secateur\n"
+        "secateur.design(to='run', workers=2, trials=4, objectives=['synflow', 'parameters'], layers='1..2', width='16',"
+        " inner='32..64:16', heads='2', embedding='8', vocabulary=60, positions=16, length=8, baselines=False)\n"
+    )
+    done = subprocess.run([sys.executable, script.name], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode != 0
+    assert "a worker process could not start (exit code 1)" in done.stderr.splitlines()[-1]
+    assert "__main__" in done.stderr.splitlines()[-1]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run", "script.py"]

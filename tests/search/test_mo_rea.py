@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from secateur.catalogue import find
 from secateur.errors import ConfigurationError
 from secateur.pareto import ranks
+from secateur.rng import generator
 from secateur.search import MoRea, Random
 from secateur.spaces.pruning import Large, Shape
 from secateur.testing.toys import Toy, toy
@@ -84,3 +88,15 @@ def test_the_sample_is_of_the_population(sample_size: int) -> None:
 def test_serves_large() -> None:
     problem = Toy.of(Large(Shape(12, 12, 3072)))
     assert len(problem.run(MoRea(problem.space, problem.objectives, population_size=2, sample_size=1), 4)) == 4
+
+
+@pytest.mark.parametrize("kind", ["mo-rea", "nsga2"])
+def test_a_population_has_one_budget(kind: str) -> None:
+    """Values at a smaller budget leave when the first at a larger one comes in, and come back no more."""
+    problem = toy("medium")
+    searcher = find("searcher", kind)(problem.space, problem.objectives)
+    for place, budget in enumerate((1.0, 1.0, 9.0, 1.0, 9.0)):
+        told = problem.result(problem.space.sample(generator(0, place)), origin="cache")
+        searcher.tell(replace(told, budget=budget))
+    population = searcher.population if kind == "mo-rea" else searcher._population
+    assert len(population) == 2

@@ -16,8 +16,8 @@ import pytest
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, MissingExtraError, SecateurError, StudyError, UnknownNameError
-from secateur.estimators.together import CacheEntry
-from secateur.study import Inline, Processes, Recipe, Stop, Store, create_store, open_store
+from secateur.estimators.together import CacheEntry, Together
+from secateur.study import Inline, Processes, Recipe, Stop, Store, Study, create_store, open_store
 from secateur.study.memory_store import MemoryStore
 from secateur.testing import toy_study as toys
 from secateur.trial import Status, Trial
@@ -239,3 +239,13 @@ def test_a_killed_parent_resumes_exactly(tmp_path: Path) -> None:
             replayed.tell(history[len(replayed.history)])
         (proposal,) = replayed.ask()
         assert proposal.architecture == proposals[number].architecture, f"proposal {number} is another one"
+
+
+def test_an_executor_brings_its_own_estimators() -> None:
+    inline = Inline(Together([toys.Count()]))
+    with pytest.raises(ConfigurationError, match="estimators and bounds of its own"):
+        Study(MemoryStore(), toys.Random(toys.SPACE, toys.OBJECTIVES), [toys.Error()], toys.OBJECTIVES, executor=inline)
+    store = MemoryStore()
+    study = Study(store, toys.Random(toys.SPACE, toys.OBJECTIVES), [], toys.OBJECTIVES, executor=inline)
+    study.run(Stop(trials=2))
+    assert [(t.status, t.reason) for t in store.trials()] == [("failed", "`error` has no value")] * 2

@@ -1,1 +1,1 @@
-"""Benches: which proxy is better, judged on tables of trained networks."""
+"""Judge proxies of quality on tables of trained networks."""

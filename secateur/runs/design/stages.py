@@ -63,7 +63,6 @@ class DesignWork(Work):
             raise StudyError("the space has one architecture only: there is nothing to search. Widen a range.")
         check_setup(self.setup)
         self.check_workers(self.wanted if self.c.measure == "all" else [])
-        self.searcher()  # what it refuses, it refuses now
 
     def stages(self) -> list[Stage]:
         fit = [Stage("fit", self.fit)] if self._modelled else []
@@ -204,10 +203,12 @@ class DesignWork(Work):
 
     def _keep_baselines(self, baselines: Sequence[Baseline], timed: Found) -> None:
         """Count, score and store the baselines: what one would take without a search."""
-        together = Together([self.cost, *self._proxies(), *self._measuring({"memory"})])
+        together = Together([self.cost, *self._proxies(), *self._measuring({"memory"})], patient=True)
         rows = []
         for baseline, found in zip(baselines, together.evaluate([b.architecture for b in baselines]), strict=True):
             architecture = baseline.architecture
+            if found.reason is not None:
+                self.note(f"{baseline.name} could not be evaluated wholly: {found.reason}.")
             values = {**timed.get(architecture.key, {}).get("values", {}), **found.values}
             row = {"name": baseline.name, "family": baseline.family, "layers": baseline.layers, "values": values}
             rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from secateur.methods.weight_sharing import ORDER
+from secateur.checkpoints.pretrained import AUTO_CLASSES
 from secateur.objectives import QUANTITIES
 from secateur.report import ReportData
 from secateur.report.data import Row
@@ -13,8 +13,7 @@ from secateur.report.numbers import shown_as
 from secateur.report.rows import Column, Table
 from secateur.runs.prune.run import SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
-
-_CLASSES = {"multiple_choice": "AutoModelForMultipleChoice", "language_modelling": "AutoModelForCausalLM"}
+from secateur.supernet.order import ORDER
 
 
 class PruneReport(Report):
@@ -74,7 +73,7 @@ class PruneReport(Report):
         return notes
 
     def _load_code(self) -> str:
-        auto = _CLASSES.get(self.run.task.get("kind", ""), "AutoModelForSequenceClassification")
+        auto = AUTO_CLASSES[self.run.task.get("kind", "classification")]
         return (
             f"secateur export {self.run.folder} --key {{key}} --to pruned\n\n"
             f"from transformers import {auto}\n"

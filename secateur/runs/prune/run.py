@@ -148,14 +148,12 @@ class PruneRun(RunFolder):
 
     @cached_property
     def supernet(self) -> Supernet:
-        """The trained super-network."""
+        """The network that holds all sub-networks, as the run's method left it."""
         from secateur.checkpoints import load
         from secateur.supernet import Supernet
 
-        if not Journal(self.store).done("train"):
-            raise StudyError(
-                f"the super-network of `{self.folder}` is not trained yet. Go on with: secateur resume {self.folder}"
-            )
+        if not Journal(self.store).done(find("method", self.configuration.method).keeps):
+            raise StudyError(f"the network of `{self.folder}` is not ready yet. Go on with: secateur resume {self.folder}")
         return Supernet(load(self.folder / SUPERNET))
 
     @cached_property

@@ -132,6 +132,7 @@ class PruneSettings(RunSettings):
         128, "Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE, least=1
     )
     threads: int = option(1, "CPU threads of a measured pass.", panel=_MEASURE, least=1)
+    device: str = shared(RunSettings, "device", about="cpu, cuda, cuda:N, mps, or auto for a GPU where there is one.")
 
     @classmethod
     def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:

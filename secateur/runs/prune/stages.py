@@ -69,11 +69,13 @@ class PruneWork(Work):
         cost = Cost(self.supernet, self.space, length=self.length)
         least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
         check_bounds(self.c.space, self.asked(), least, most, self._counted())
-        self.searcher()  # what it refuses, it refuses now
 
     def stages(self) -> list[Stage]:
+        steps = [Stage(*step) for step in self.method.stages()]
+        if self.method.keeps not in [stage.name for stage in steps]:
+            steps.append(Stage(self.method.keeps, lambda: self.method.save(self.networks)))
         polish = [Stage("polish", self.polish)] if self.c.polish else []
-        return [*(Stage(*step) for step in self.method.stages()), self.search_stage(), *polish, Stage("report", self.report)]
+        return [*steps, self.search_stage(), *polish, Stage("report", self.report)]
 
     def searcher(self) -> Any:
         kind = find("searcher", self.c.searcher)
@@ -93,7 +95,8 @@ class PruneWork(Work):
     def _data(self) -> TaskData:
         c = self.c
         with self.progress.bar("reading data"):
-            source = c.model if not self.done("train") else str(self.networks)
+            kept = self.done(find("method", c.method).keeps)
+            source = str(self.networks) if kept else c.model
             data = load_task(
                 c.data,
                 tokenizer_of(source),
@@ -238,7 +241,7 @@ class PruneWork(Work):
     def _measure(self, architectures: Sequence[Architecture], advance: Advance) -> None:
         """Latency and memory of the unpruned network and of the chosen ones, for the report's before and after."""
         measured = self.run.measured
-        together = Together(self._measuring(["latency", "memory"]))
+        together = Together(self._measuring(["latency", "memory"]), patient=True)
         jobs = [("unpruned", self.layers.largest()), *((a.key, a) for a in architectures)]
         for done, (key, architecture) in enumerate(jobs):
             if key not in measured:

@@ -17,6 +17,10 @@ from secateur.estimators.together import Known, Outcome
 from secateur.study.executors.base import Executor, Recipe
 from secateur.trial import Status, Trial
 
+#: The variable that tells a worker's interpreter what it is, before it has loaded anything.
+WORKER = "SECATEUR_WORKER"
+#: What a worker says first.
+READY = "ready"
 #: How often a trial is begun before the process that dies of it is its failure.
 ATTEMPTS = 2
 
@@ -60,12 +64,23 @@ class Processes(Executor):
             try:
                 found = ready.recv()
             except (EOFError, OSError):
+                worker.process.join(1)  # it has ended: its own exit code, not that of being ended
+                code = worker.process.exitcode
                 worker.end()
-                lost = self._lost(worker)
+                if not worker.ready:
+                    raise StudyError(
+                        f"a worker process could not start (exit code {code}). A script that uses several workers needs "
+                        'the usual `if __name__ == "__main__":` around its calls.'
+                    ) from None
+                lost = self._lost(worker, code)
                 self._hand_out()
                 if lost is None:
                     continue
                 return lost
+            if found == READY:
+                worker.ready = True
+                self._busy[ready] = worker
+                continue
             self._idle.append(worker)
             self._hand_out()
             self._attempts.pop(trial.id, None)
@@ -74,14 +89,13 @@ class Processes(Executor):
             outcome: Outcome = found
             return outcome
 
-    def _lost(self, worker: _Worker) -> Outcome | None:
+    def _lost(self, worker: _Worker, code: int | None) -> Outcome | None:
         """What becomes of the trial of a process that died: another attempt, or its failure."""
         trial = worker.task[0]
         if self._attempts[trial.id] < ATTEMPTS:
             self._waiting.appendleft(worker.task)
             return None
         del self._attempts[trial.id]
-        code = worker.process.exitcode
         reason = f"the process that evaluated it died {ATTEMPTS} times (exit code {code}); out of memory?"
         return Outcome(replace(trial, status=Status.FAILED, reason=reason))
 
@@ -103,8 +117,19 @@ class _Worker:
         # A new interpreter: a fork would copy the locks and threads of the libraries that are loaded here.
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other, recipe, threads), daemon=True)
-        self.process.start()
+        self.process: BaseProcess = context.Process(target=_serve, args=(other, recipe), daemon=True)
+        self.ready = False
+        mine = {WORKER: "1", "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        before = {name: os.environ.get(name) for name in mine}
+        os.environ.update(mine)  # libraries read them as they load, which they do before any line of ours
+        try:
+            self.process.start()
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
         other.close()
 
     def begin(self, task: Task) -> None:
@@ -118,10 +143,10 @@ class _Worker:
         self.pipe.close()
 
 
-def _serve(pipe: Any, recipe: Recipe, threads: int) -> None:
+def _serve(pipe: Any, recipe: Recipe) -> None:
     """The life of a worker: make the estimators, then one trial after the other until nobody is there to send one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    os.environ["OMP_NUM_THREADS"] = str(threads)  # before the libraries that read it are loaded
+    pipe.send(READY)
     together = None
     while True:
         try:
@@ -140,3 +165,5 @@ def _serve(pipe: Any, recipe: Recipe, threads: int) -> None:
             pipe.send(found)
         except OSError:
             return
+        except Exception as error:  # what an estimator gave cannot be sent
+            pipe.send(StudyError(f"what a worker found could not be sent: {type(error).__name__}: {error}"))
