@@ -25,6 +25,8 @@ from secateur.spaces.pruning import Shape
 from secateur.testing.toys import toy
 from secateur.trial import Status, Trial
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden" / "searchers.json"
 #: Searchers whose proposals are a library's, too: where it is another version, there is nothing to compare with.
 LIBRARIES = {"ehvi": ("torch", "botorch", "gpytorch"), "nsga2": ("optuna",)}

@@ -15,6 +15,8 @@ from secateur.rng import generator
 from secateur.spaces.decoder import Decoder, architecture
 from secateur.spaces.decoder_counts import parameters
 
+pytestmark = pytest.mark.slow
+
 SIZES: dict[str, Any] = {
     "layers": "1..5",
     "width": "16..64:16",

@@ -7,6 +7,8 @@ from secateur.errors import ExportError, MissingExtraError
 from secateur.export import export
 from secateur.testing.toy_tokenizer import toy_tokenizer
 
+pytestmark = pytest.mark.slow
+
 
 def test_all_but_onnx(supernet_of, plans, tmp_path):
     supernet, plan = supernet_of("bert"), plans["mixed"]()

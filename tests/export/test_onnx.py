@@ -7,6 +7,8 @@ from secateur.export.onnx import export_onnx, need, run_onnx
 from secateur.export.quantise import quantise_int8
 from secateur.export.verify import padded_batch
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     ("bert", None, "no_attention"),
     ("bert", "BertForMultipleChoice", "mixed"),

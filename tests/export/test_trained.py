@@ -15,6 +15,8 @@ from secateur.spaces.decoder import architecture
 from secateur.testing.toy_tokenizer import toy_tokenizer
 from secateur.verbs.export import export
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

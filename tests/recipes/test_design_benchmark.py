@@ -14,6 +14,8 @@ from secateur.architecture import Architecture
 from secateur.errors import EvaluationFailure
 from secateur.spaces.decoder import Decoder, architecture
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--vocabulary", "260", "--length", "8", "--batch", "2", "--steps", "8", "--curve-tokens", "40", "--final-tokens", "80"]
 

@@ -14,6 +14,8 @@ from secateur.errors import DataError
 from secateur.spaces.decoder import architecture
 from secateur.spaces.decoder_counts import decoder_parameters
 
+pytestmark = pytest.mark.slow
+
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 #: (perplexity, cost): the third is beaten by the second.
 PAIRS = [(10.0, 8.0), (40.0, 2.0), (50.0, 3.0), (20.0, 4.0)]

@@ -17,6 +17,8 @@ from secateur.decoders import Builder, Sizes
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
 
+pytestmark = pytest.mark.slow
+
 DESIGN = Path(__file__).resolve().parents[2] / "recipes" / "design"
 
 

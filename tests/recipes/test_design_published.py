@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT.parent / "shared/data/lts/gpt2_tables.json.gz"
 

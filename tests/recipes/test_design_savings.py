@@ -11,6 +11,8 @@ import pytest
 
 from secateur.runs.folder import open_run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -11,6 +11,8 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.spaces.decoder_counts import decoder_parameters
 
+pytestmark = pytest.mark.slow
+
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from secateur.runs.folder import open_run
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = [pytest.mark.usefixtures("brief"), pytest.mark.slow]
 #: Run → its front (key → values of the objectives, in order), polished errors, and the last keys that were asked for.
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 

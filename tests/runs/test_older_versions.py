@@ -18,7 +18,7 @@ from secateur.verbs.front import front
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = [pytest.mark.usefixtures("brief"), pytest.mark.slow]
 
 #: A design run without latencies: all of it is counted or computed, so that nothing differs between two runs.
 COUNTED: dict[str, Any] = {"objectives": ["decoder_parameters", "memory", "parameters"], "trials": 20}

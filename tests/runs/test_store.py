@@ -16,7 +16,7 @@ from secateur.study.sql_store import SqlStore
 from secateur.verbs.front import front
 from secateur.verbs.resume import resume
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = [pytest.mark.usefixtures("brief"), pytest.mark.slow]
 
 COUNTED: dict[str, Any] = {"objectives": ["decoder_parameters", "memory", "parameters"], "trials": 12}
 

@@ -18,6 +18,8 @@ from secateur.spaces.pruning import Large, Shape, Small
 from secateur.testing.toys import Toy, toy
 from secateur.trial import Trial
 
+pytestmark = pytest.mark.slow
+
 #: 13³ points: too many to score whole, few enough for the true front by brute force.
 STEPPED = Small(Shape(12, 12, 3072), units=":256")
 

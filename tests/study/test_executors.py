@@ -22,6 +22,8 @@ from secateur.study.memory_store import MemoryStore
 from secateur.testing import toy_study as toys
 from secateur.trial import Status, Trial
 
+pytestmark = pytest.mark.slow
+
 TOYS = "secateur.testing.toy_study:together"
 GONE = toys.SPACE.make({"heads": 1, "units": 1, "layers": 0})
 DEEP = toys.SPACE.make({"heads": 1, "units": 1, "layers": 2})

@@ -21,6 +21,8 @@ from secateur.study.database import Database
 from secateur.study.memory_store import MemoryStore
 from secateur.testing import toy_study as toys
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 30
 
 

@@ -7,11 +7,14 @@ import subprocess
 import sys
 from datetime import timedelta
 
+import pytest
 import torch
 
 from secateur.spaces.pruning import Kept, LayerPlan, Plan
 from secateur.supernet import Supernet
 from secateur.testing.models import toy_batch, toy_model
+
+pytestmark = pytest.mark.slow
 
 PLANS = [
     Plan.uniform(3, 4, 12),

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 import torch
 
 from secateur.catalogue import find, names
@@ -19,6 +20,8 @@ from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training.settings import TrainingSettings
+
+pytestmark = pytest.mark.slow
 
 #: Two steps of 8 examples. In an order that does not depend on the batch size.
 SETTINGS = TrainingSettings(

@@ -18,6 +18,8 @@ from secateur.spaces.decoder_sizes import Sizes
 from secateur.tables import spearman
 from secateur.verbs.proxies import proxies
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY = 40
 SIZES = Sizes(vocabulary=VOCABULARY)
 

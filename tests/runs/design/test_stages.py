@@ -22,7 +22,7 @@ from secateur.verbs.front import front
 from secateur.verbs.report import report
 from secateur.verbs.resume import resume
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = [pytest.mark.usefixtures("brief"), pytest.mark.slow]
 
 
 def test_a_run_ends_with_a_measured_front(designed: Path) -> None:

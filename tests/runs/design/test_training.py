@@ -28,7 +28,7 @@ from secateur.verbs.design import design
 from secateur.verbs.resume import resume
 from secateur.verbs.train import train
 
-pytestmark = pytest.mark.usefixtures("brief")
+pytestmark = [pytest.mark.usefixtures("brief"), pytest.mark.slow]
 
 SMALL = architecture("gpt2", 16, [2, 4], [32, 48], 8, 1)
 XL = architecture("transformer_xl", 16, [2], [32])
