@@ -1,7 +1,7 @@
 """Every proxy on our own table of trained decoders: the tables of proxies.md.
 
-    secateur proxies recipes/design/benchmark.parquet --source random --text wikitext-2 --length 128 --to runs/proxies
-    secateur proxies recipes/design/benchmark.parquet --source homogeneous --text wikitext-2 --length 128 --to runs/homogeneous
+    secateur bench proxies recipes/design/benchmark.parquet --source random --text wikitext-2 --length 128 --to runs/proxies
+    secateur bench proxies recipes/design/benchmark.parquet --source homogeneous --text wikitext-2 --length 128 --to runs/homogeneous
     python recipes/design/proxies.py runs/proxies runs/homogeneous      # keep their figures here, print the tables
 
 Without arguments the tables are printed from what is kept.
@@ -17,7 +17,7 @@ from pathlib import Path
 from secateur.report.numbers import MISSING, SPACE, show
 
 HERE = Path(__file__).resolve().parent
-#: What is kept of a run of `secateur proxies` on random networks, and what of one on homogeneous ones.
+#: What is kept of a run of `secateur bench proxies` on random networks, and what of one on homogeneous ones.
 KEPT = {"proxies.csv": "proxies-summary.csv", "ranking.csv": "proxies-ranking.csv", "fronts.csv": "proxies-fronts.csv"}
 HOMOGENEOUS = "proxies-homogeneous.csv"
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
