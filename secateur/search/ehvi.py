@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,19 +31,19 @@ class Ehvi(ModelSearcher):
         self,
         space: Space,
         objectives: Sequence[Objective],
-        seed: int = 0,
-        take_extra: bool = True,
+        *base: Any,
         initial: int = 10,
         iterations: int = 50,
+        **more: Any,
     ) -> None:
         super().__init__(
             space,
             objectives,
-            seed,
-            take_extra,
+            *base,
             predictor=GaussianProcess(iterations),
             acquisition=expected_gain,
             initial=initial,
+            **more,
         )
 
     @classmethod

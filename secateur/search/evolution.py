@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +37,7 @@ class Evolution(Searcher):
         self,
         space: Space,
         objectives: Sequence[Objective],
-        seed: int = 0,
-        take_extra: bool = True,
+        *base: Any,
         population: int = 100,
         parents: int = 20,
         mutations: int = 40,
@@ -46,6 +46,7 @@ class Evolution(Searcher):
         hull: bool = False,
         feasible: Check | None = None,
         bounds: Sequence[Objective] = (),
+        **more: Any,
     ) -> None:
         faults = [
             f"`{name}` must be at least {least}, got {value}."
@@ -62,7 +63,7 @@ class Evolution(Searcher):
             faults.append(f"`probability` must lie above 0 and be at most 1, got {probability}.")
         if faults:
             raise ConfigurationError(faults)
-        super().__init__(space, objectives, seed, take_extra)
+        super().__init__(space, objectives, *base, **more)
         self.population = population
         self.mutations = mutations
         self.children = mutations + crossovers

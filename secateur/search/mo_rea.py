@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
@@ -29,14 +30,14 @@ class MoRea(Searcher):
         self,
         space: Space,
         objectives: Sequence[Objective],
-        seed: int = 0,
-        take_extra: bool = True,
+        *base: Any,
         population_size: int = 100,
         sample_size: int = 10,
+        **more: Any,
     ) -> None:
         if not 1 <= sample_size <= population_size:
             raise ConfigurationError(f"`sample_size` must lie in 1…`population_size` ({population_size}), got {sample_size}.")
-        super().__init__(space, objectives, seed, take_extra)
+        super().__init__(space, objectives, *base, **more)
         self.sample_size = sample_size
         self.population: deque[Trial] = deque(maxlen=population_size)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,18 +41,17 @@ class ModelSearcher(Searcher):
         self,
         space: Space,
         objectives: Sequence[Objective],
-        seed: int = 0,
-        take_extra: bool = True,
-        *,
+        *base: Any,
         predictor: Predictor,
         acquisition: Acquisition,
         encoding: Encoding | None = None,
         pool: Pool | None = None,
         initial: int = 10,
+        **more: Any,
     ) -> None:
         if initial < 2:
             raise ConfigurationError(f"`initial` must be at least 2, got {initial}: a model needs observations that differ.")
-        super().__init__(space, objectives, seed, take_extra)
+        super().__init__(space, objectives, *base, **more)
         self.predictor, self.acquisition = predictor, acquisition
         self.encoding = encoding or UnitCube(space)
         self.pool = pool or Pool(space)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,13 +35,13 @@ class Nsga2(Searcher):
         self,
         space: Space,
         objectives: Sequence[Objective],
-        seed: int = 0,
-        take_extra: bool = True,
+        *base: Any,
         population_size: int = 50,
+        **more: Any,
     ) -> None:
         if population_size < 2:
             raise ConfigurationError(f"`population_size` must be at least 2: a child has two parents, got {population_size}.")
-        super().__init__(space, objectives, seed, take_extra)
+        super().__init__(space, objectives, *base, **more)
         self.population_size = population_size
         self._space = cast(ProductSpace, space)
         self._population = self._new_population()
