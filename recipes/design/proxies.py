@@ -1,8 +1,8 @@
 """Every proxy on our own table of trained decoders: the tables of proxies.md.
 
     secateur bench proxies recipes/design/benchmark.parquet --source random --text wikitext-2 --length 128 --to runs/proxies
-    secateur bench proxies recipes/design/benchmark.parquet --source homogeneous --text wikitext-2 --length 128 --to runs/homogeneous
-    python recipes/design/proxies.py runs/proxies runs/homogeneous      # keep their figures here, print the tables
+    secateur bench proxies recipes/design/benchmark.parquet --source homogeneous --text wikitext-2 --length 128 --to runs/alike
+    python recipes/design/proxies.py runs/proxies runs/alike      # keep their figures here, print the tables
 
 Without arguments the tables are printed from what is kept.
 """

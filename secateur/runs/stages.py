@@ -15,7 +15,7 @@ from secateur.estimators.together import Together
 from secateur.runs.bounds import nothing_found
 from secateur.runs.folder import LOG, RunFolder
 from secateur.runs.progress import Progress
-from secateur.study import Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.study import Executor, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
 from secateur.trial import Status, Trial
 
 
@@ -100,12 +100,14 @@ class Work(ABC):
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
-        estimators = self.estimators()  # here also where workers make their own: the unpruned network's values come of it
-        recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
-        executor = Processes(recipe, self.c.workers) if self.c.workers > 1 else None
-        if executor is not None:
+        executor: Executor = Inline(
+            self.together()
+        )  # also where workers make their own: the unpruned network's values come of it
+        if self.c.workers > 1:
+            recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
+            executor = Processes(recipe, self.c.workers)
             self.note(f"{self.c.workers} processes searched side by side: the same seed may find another front.")
-        with self.progress.bar(f"searching ({self.c.searcher})") as advance:
+        with executor, self.progress.bar(f"searching ({self.c.searcher})") as advance:
 
             def on_trial(_: Trial) -> None:
                 nonlocal ended
@@ -115,19 +117,14 @@ class Work(ABC):
             study = Study(
                 self.store,
                 self.searcher(),
-                [] if executor else estimators,
+                [],
                 run.objectives,
                 run.unpruned,
-                bounds=run.bounds,
                 executor=executor,
                 log=self.log,
                 on_trial=on_trial,
             )
-            try:
-                study.run(Stop(trials=wanted))
-            finally:
-                if executor is not None:
-                    executor.close()
+            study.run(Stop(trials=wanted))
         if study.exhausted:
             self.note(f"The searcher found nothing new after {ended} of {wanted} trials and stopped.")
         if not study.front().members:

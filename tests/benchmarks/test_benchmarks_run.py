@@ -27,7 +27,13 @@ SCRIPTS = {
         "decoder parameters, one by one ÷ arrays, transformer_xl",
     ],
     "design_search": ["search in seconds", "measuring every candidate"],
-    "overhead": ["overhead of a trial, random", "overhead of a trial, local", "ehvi suggestion", "ehvi suggestion"],
+    "overhead": [
+        "overhead of a trial, random",
+        "overhead of a trial, local",
+        "a trial in memory",
+        "ehvi suggestion",
+        "ehvi suggestion",
+    ],
 }
 
 

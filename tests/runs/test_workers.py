@@ -35,7 +35,7 @@ def test_a_pruning_run_with_two_workers_finds_the_same_values(quick_prune: Any, 
 
 @pytest.mark.slow
 def test_a_design_run_with_two_workers_finds_the_same_values(quick_design: Any, tmp_path: Path) -> None:
-    changes = {"objectives": ["synflow", "memory", "parameters"], "searcher": "random", "trials": 8}
+    changes = {"objectives": ["synflow", "memory", "parameters"], "bounds": ["macs<=1G"], "searcher": "random", "trials": 8}
     alone = quick_design(tmp_path / "alone", **changes)
     both = quick_design(tmp_path / "both", workers=2, **changes)
     assert values(both) == values(alone)
