@@ -14,11 +14,11 @@ from secateur.errors import StudyError
 from secateur.study import RunLock
 
 HOLD = """
-import sys, time
+import sys
 from secateur.study import RunLock
 with RunLock(sys.argv[1]):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -30,7 +30,9 @@ def test_a_second_holder_is_refused_and_named(tmp_path: Path) -> None:
 
 
 def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
-    child = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == "held\n"
     with pytest.raises(StudyError, match=f"process {child.pid}"), RunLock(tmp_path):
@@ -38,6 +40,7 @@ def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
+    child.stdin.close()
     with RunLock(tmp_path):
         pass
 
