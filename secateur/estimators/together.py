@@ -158,7 +158,8 @@ class Together:
         if evaluation.seconds is not None:
             gathered.seconds = (gathered.seconds or 0.0) + evaluation.seconds
         if fault is not None:
-            gathered.status, gathered.reason = Status.FAILED, fault
+            gathered.reason = fault if gathered.reason is None else f"{gathered.reason}; {fault}"
+            gathered.status = Status.FAILED
             return
         numbers = {n: float(v) for n, v in evaluation.values.items()}
         gathered.values.update(numbers)

@@ -62,7 +62,8 @@ class RunSettings(Settings):
         if name not in cls.presets:
             raise UnknownNameError("preset", str(name), cls.presets)
         values = cls._plain({**cls.presets[name], **{k: v for k, v in given.items() if v is not None}})
-        if str(values.get("store", "")).startswith("sqlite:///"):  # a run can be resumed from anywhere
+        store = str(values.get("store", ""))
+        if store.startswith("sqlite:///") and store not in MEMORY:  # a run can be resumed from anywhere
             values["store"] = f"sqlite:///{Path(values['store'].removeprefix('sqlite:///')).absolute()}"
         settings = cls(**values)
         return settings.check()

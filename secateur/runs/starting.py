@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from secateur.catalogue import find
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
 from secateur.runs.folder import LOG, STUDY, open_run
 from secateur.runs.progress import Progress
-from secateur.runs.settings import RunSettings
+from secateur.runs.settings import FILE, RunSettings
 from secateur.study import RunLock, Store, create_store
 from secateur.study.executors.processes import WORKER
 
@@ -33,43 +34,61 @@ def start(settings: RunSettings, folder: str | Path | None, progress: Progress) 
     if os.environ.get(WORKER):
         raise ConfigurationError('a script that starts runs with several workers needs `if __name__ == "__main__":` around it.')
     path, own = _made(settings.verb, folder)
-    store: Store | None = None
     with RunLock(path):
+        if [file.name for file in path.iterdir()] != ["lock"]:
+            raise _taken(path)
+        return _started(settings, path, own, progress)
+
+
+def _started(settings: RunSettings, path: Path, own: bool, progress: Progress) -> Any:
+    """Write settings and store into a locked folder, then go. What ends before there is something to resume leaves nothing."""
+    store: Store | None = None
+    run: Any = None
+    try:
         try:
-            if [file.name for file in path.iterdir()] != ["lock"]:
-                raise _taken(path)
             settings.write(path)
-            known = {name: value for name, value in settings.as_dict().items() if name != "store"}  # it may hold a password
-            store = create_store(settings.store or path / STUDY, known)
-            return _go(open_run(path), progress)
-        except BaseException as error:
-            log = path / LOG
-            begun = store is not None and log.is_file() and log.stat().st_size
-            if not begun and not isinstance(error, _TakenError):
-                if store is not None:
-                    store.discard()
-                shutil.rmtree(path, ignore_errors=True)
-                if not own:
-                    path.mkdir(exist_ok=True)  # the user's own, which was empty
-            raise
-        finally:
+        except OSError as error:
+            raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
+        known = {name: value for name, value in settings.as_dict().items() if name != "store"}  # it may hold a password
+        store = create_store(settings.store or path / STUDY, known)
+        run = open_run(path)
+        return _go(run, progress)
+    except BaseException as error:
+        log = path / LOG
+        begun = log.is_file() and log.stat().st_size
+        goes_on = store is not None and (begun or isinstance(error, KeyboardInterrupt) or disk_is_full(error))
+        if not goes_on:
+            if run is not None:
+                run.close()
             if store is not None:
-                store.close()
+                with suppress(SecateurError):
+                    store.discard()
+            _clean(path, own)
+        raise
+    finally:
+        if store is not None:
+            store.close()
 
 
-class _TakenError(StudyError):
-    """A folder that holds something."""
+def _clean(path: Path, own: bool) -> None:
+    """Remove what a start makes, and the folder where it was made for it: nothing else that lies there."""
+    for name in (FILE, STUDY, f"{STUDY}-wal", f"{STUDY}-shm", LOG, "lock"):
+        (path / name).unlink(missing_ok=True)
+    shutil.rmtree(path / "supernet", ignore_errors=True)
+    if own:
+        with suppress(OSError):
+            path.rmdir()
 
 
 def _taken(folder: Path) -> StudyError:
-    return _TakenError(f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to.")
+    return StudyError(f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to.")
 
 
 def _made(verb: str, folder: str | Path | None) -> tuple[Path, bool]:
     """An empty folder for a run, and whether it was made here. Two processes never get the same numbered one."""
     while True:
         path = next_folder(verb) if folder is None else Path(folder)
-        if path.exists() and (not path.is_dir() or any(file.name != "lock" for file in path.iterdir())):
+        if folder is not None and path.exists() and (not path.is_dir() or any(f.name != "lock" for f in path.iterdir())):
             raise _taken(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

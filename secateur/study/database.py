@@ -122,9 +122,14 @@ class Database:
                 raw.close()
 
         def fill(connection: Connection) -> None:
-            if check and inspect(connection).has_table("trials"):
+            there = set(inspect(connection).get_table_names()) & set(schema().metadata.tables) if check else set()
+            if "trials" in there:
                 raise StudyError(
                     f"`{self.name}` holds a study already and is not overwritten. Resume it, or give another database."
+                )
+            if there:
+                raise StudyError(
+                    f"`{self.name}` has a table `{min(there)}` of something else: give another database, or another schema."
                 )
             schema().metadata.create_all(connection)
             connection.execute(insert(schema().meta), [{"key": k, "value": v} for k, v in meta.items()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -162,9 +163,10 @@ class Study:
     def _settled(self, outcome: Outcome) -> Trial:
         """The trial as it is stored: one that lacks an objective has failed, and a continued one cost the difference only."""
         trial = outcome.trial
-        lacking = next((o.name for o in self.objectives if o.name not in trial.values), None) if trial.complete else None
-        if lacking is not None:
-            trial = replace(trial, status=Status.FAILED, reason=f"`{lacking}` has no value")
+        if trial.complete:
+            lacking = [o.name for o in self.objectives if not math.isfinite(trial.values.get(o.name, math.nan))]
+            if lacking:
+                trial = replace(trial, status=Status.FAILED, reason=f"`{lacking[0]}` has no finite value")
         if outcome.simulated and trial.continues is not None:
             seconds = max(0.0, (trial.seconds or 0.0) - self._reached.get(trial.continues, 0.0))
             trial = replace(trial, seconds=seconds)

@@ -46,6 +46,45 @@ def test_a_refused_start_leaves_the_users_own_folder(quick_design: Any, tmp_path
     assert list((tmp_path / "mine").iterdir()) == []
 
 
+def test_a_refused_start_takes_only_what_it_made(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came into the user's folder meanwhile stays, and so does a link to it."""
+    (tmp_path / "mine").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+
+    def refuse(self: Any) -> None:
+        (tmp_path / "mine" / "notes.txt").write_text("mine")
+        raise BoundError("nothing meets it")
+
+    monkeypatch.setattr("secateur.runs.design.stages.DesignWork.prepare", refuse)
+    with pytest.raises(BoundError, match="nothing meets it"):
+        quick_design(tmp_path / "link", **COUNTED)
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o700
+
+
+def test_ctrl_c_before_the_first_stage_leaves_a_run_to_go_on_with(
+    quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("secateur.runs.design.stages.DesignWork.prepare", interrupted)
+        with pytest.raises(Stopped, match="secateur resume"):
+            quick_design(tmp_path / "run", **COUNTED)
+    assert len(resume(tmp_path / "run", progress=False).trials) == 3
+
+
+def test_a_folder_that_cannot_be_written_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("secateur.runs.settings.RunSettings.write", full)
+    with pytest.raises(StudyError, match="cannot be written: No space left"):
+        quick_design(tmp_path / "run", **COUNTED)
+    assert not (tmp_path / "run").exists()
+
+
 def test_two_processes_never_start_in_one_folder(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that comes second leaves the other's folder alone, whatever it saw before."""
     folder = tmp_path / "run"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,23 @@ def test_a_refused_start_leaves_no_study_behind(quick_design: Any, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
     quick_design(tmp_path / "run", store=url, **COUNTED)
     assert (tmp_path / "run" / "config.yaml").stat().st_mode & 0o077 == 0  # the URL may hold a password
+
+
+def test_tables_of_something_else_are_left_alone(quick_design: Any, tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    with closing(sqlite3.connect(path)) as application:
+        application.execute("CREATE TABLE cache (mine TEXT)")
+        application.commit()
+    with pytest.raises(StudyError, match="a table `cache` of something else"):
+        quick_design(tmp_path / "run", store=f"sqlite+pysqlite:///{path}", **COUNTED)
+    with closing(sqlite3.connect(path)) as application:
+        assert application.execute("SELECT name FROM sqlite_master").fetchall() == [("cache",)]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_store_in_memory_is_no_file(quick_design: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="outlives the run"):
+        quick_design(tmp_path / "run", store="sqlite:///:memory:", **COUNTED)
 
 
 @pytest.mark.parametrize("url", ["postgresql://u:secret@h:abc/db", "u:secret@h/db", "nothing://u:secret@h/db"])

@@ -250,4 +250,4 @@ def test_an_executor_brings_its_own_estimators() -> None:
     store = MemoryStore()
     study = Study(store, toys.Random(toys.SPACE, toys.OBJECTIVES), [], toys.OBJECTIVES, executor=inline)
     study.run(Stop(trials=2))
-    assert [(t.status, t.reason) for t in store.trials()] == [("failed", "`error` has no value")] * 2
+    assert [(t.status, t.reason) for t in store.trials()] == [("failed", "`error` has no finite value")] * 2

@@ -38,7 +38,8 @@ class Processes(Executor):
         if workers < 1:
             raise ConfigurationError(f"`workers` must be at least 1, got {workers}.")
         self.recipe, self.workers = recipe, workers
-        self._threads = max(1, (os.cpu_count() or 1) // workers)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._threads = max(1, cores // workers)
         self._waiting: deque[Task] = deque()
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, _Worker] = {}
@@ -53,21 +54,24 @@ class Processes(Executor):
             worker = self._idle.pop() if self._idle else _Worker(self.recipe, self._threads)
             task = self._waiting.popleft()
             self._attempts[task[0].id] = self._attempts.get(task[0].id, 0) + 1
-            worker.begin(task)
             self._busy[worker.pipe] = worker
+            worker.begin(task)
 
     def take(self) -> Outcome:
+        if not self._busy:
+            raise StudyError("no trial was submitted, so none can end.")
         while True:
             ready = next(pipe for pipe in wait(list(self._busy)) if isinstance(pipe, Connection))
-            worker = self._busy.pop(ready)
+            worker = self._busy[ready]  # known until it has answered, so that `close` ends it whatever happens here
             trial = worker.task[0]
             try:
                 found = ready.recv()
             except (EOFError, OSError):
+                del self._busy[ready]
                 worker.process.join(1)  # it has ended: its own exit code, not that of being ended
                 code = worker.process.exitcode
                 worker.end()
-                if not worker.ready:
+                if not worker.ready and (code is None or code >= 0):  # not killed: it ended by itself
                     raise StudyError(
                         f"a worker process could not start (exit code {code}). A script that uses several workers needs "
                         'the usual `if __name__ == "__main__":` around its calls.'
@@ -79,8 +83,8 @@ class Processes(Executor):
                 return lost
             if found == READY:
                 worker.ready = True
-                self._busy[ready] = worker
                 continue
+            del self._busy[ready]
             self._idle.append(worker)
             self._hand_out()
             self._attempts.pop(trial.id, None)
@@ -119,7 +123,9 @@ class _Worker:
         self.pipe, other = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(other, recipe), daemon=True)
         self.ready = False
-        mine = {WORKER: "1", "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        mine = {WORKER: "1"}
+        if "OMP_NUM_THREADS" not in os.environ:  # the user's own number stays
+            mine |= {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         before = {name: os.environ.get(name) for name in mine}
         os.environ.update(mine)  # libraries read them as they load, which they do before any line of ours
         try:
