@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import yaml
 
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
+from secateur.report.page import write_page
 from secateur.settings import Settings, option
 from secateur.study.opening import MEMORY
 
@@ -85,7 +86,7 @@ class RunSettings(Settings):
 
     def write(self, folder: Path) -> None:
         text = yaml.safe_dump({"verb": self.verb, **self.as_dict()}, sort_keys=False, allow_unicode=True)
-        (folder / FILE).write_text(text, encoding="utf-8")
+        write_page(text, folder / FILE)  # whole or not at all
         if self.store is not None:
             (folder / FILE).chmod(0o600)
 
