@@ -15,6 +15,7 @@ import typer
 from secateur import __version__
 from secateur.catalogue import find, names
 from secateur.errors import ConfigurationError, SecateurError
+from secateur.runs.reporting import EMPTY
 from secateur.verbs.signature import written
 
 _LOOK: dict[str, Any] = {
@@ -99,7 +100,7 @@ def _show(found: Any) -> None:
         report = find("report", run.configuration.verb)(run)
         report.show(members) if members else report.show_finished()
     elif found == []:
-        typer.echo("The front is empty: the search has not got so far yet.")
+        typer.echo(EMPTY)
     else:
         typer.echo(str(found))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from secateur.report.data import DesignReportData, ReportData
 from secateur.report.design_page import design_html
-from secateur.report.page import write_page
 from secateur.report.prune_page import prune_html
+from secateur.writing import write_whole
 
 __all__ = ["DesignReportData", "ReportData", "render", "write_report"]
 
@@ -19,4 +19,4 @@ def render(data: ReportData | DesignReportData) -> str:
 
 def write_report(data: ReportData | DesignReportData, path: str | Path) -> Path:
     """Write the page to `path`; its folder is made. The file is replaced whole or not at all."""
-    return write_page(render(data), path)
+    return write_whole(render(data), path)

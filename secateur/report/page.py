@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur import __version__
@@ -66,19 +64,6 @@ def run_page(
         entries=entries,
         **own,
     )
-
-
-def write_page(text: str, path: str | Path) -> Path:
-    """Write a file whole or not at all; its folder is made."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
 
 
 def embedded(value: Any) -> str:

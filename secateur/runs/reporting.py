@@ -17,6 +17,9 @@ from secateur.runs.folder import REPORT, RunFolder
 from secateur.study import Journal
 from secateur.trial import Trial
 
+#: What is said of a front without members.
+EMPTY = "The front is empty: the search has not got so far yet."
+
 
 class Report(ABC):
     """What is shown of a run. A job says what its page holds and what its table's columns are."""
@@ -43,7 +46,7 @@ class Report(ABC):
     def show(self, members: Sequence[Any]) -> None:
         """Print members of the run as a table."""
         if not members:
-            console().print("The front is empty: the search has not got so far yet.")
+            console().print(EMPTY)
             return
         table, title, last = self.table(members, console().width >= 100)
         print_table(table, title, last)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import yaml
 
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
-from secateur.report.page import write_page
 from secateur.settings import Settings, option
 from secateur.study.opening import MEMORY
+from secateur.writing import write_whole
 
 FILE = "config.yaml"
 
@@ -86,7 +86,7 @@ class RunSettings(Settings):
 
     def write(self, folder: Path) -> None:
         text = yaml.safe_dump({"verb": self.verb, **self.as_dict()}, sort_keys=False, allow_unicode=True)
-        write_page(text, folder / FILE)  # whole or not at all
+        write_whole(text, folder / FILE)
         if self.store is not None:
             (folder / FILE).chmod(0o600)
 

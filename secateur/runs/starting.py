@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +73,6 @@ def _clean(path: Path, own: bool) -> None:
     """Remove what a start makes, and the folder where it was made for it: nothing else that lies there."""
     for name in (FILE, STUDY, f"{STUDY}-wal", f"{STUDY}-shm", LOG, "lock"):
         (path / name).unlink(missing_ok=True)
-    shutil.rmtree(path / "supernet", ignore_errors=True)
     if own:
         with suppress(OSError):
             path.rmdir()

@@ -15,6 +15,7 @@ from secateur.runs.bench.judging import COSTS, TRUE, Judged, figures
 from secateur.runs.bench.material import Material
 from secateur.runs.bench.scoring import Score
 from secateur.tables import Ceiling, Ranking, Table
+from secateur.writing import write_whole
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
 _HEADER = ["proxy", "networks", "Spearman", "95 %", "Kendall", "best 20 %", "common 10 %", "20 %", "50 %", "FLOPs", "time"]
@@ -76,7 +77,7 @@ class ProxyStudy:
         except MissingExtraError as error:  # what took long is in the other files
             self.notes.append(f"No page was written: {error}")
             return
-        (self.folder / PAGE).write_text(page, encoding="utf-8")
+        write_whole(page, self.folder / PAGE)
 
 
 def notes(table: Table, networks: Table, material: Material, judged: Sequence[Judged]) -> list[str]:

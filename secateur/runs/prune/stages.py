@@ -43,7 +43,6 @@ class PruneWork(Work):
         self.run = run
         self.device = str(resolve_device(self.c.device))
         self.networks = run.folder / SUPERNET
-        self.networks.mkdir(exist_ok=True)
         self.done: Callable[[str], bool] = self.journal.done
 
     def prepare(self) -> None:
@@ -86,6 +85,9 @@ class PruneWork(Work):
         if not self.run.unpruned:
             self.store.set_meta("unpruned", self._unpruned(names))
         return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._measuring(names)]
+
+    def before_stages(self, left: list[str]) -> None:
+        self.networks.mkdir(exist_ok=True)
 
     def tidy(self) -> None:
         self.method.tidy()
