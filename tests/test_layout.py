@@ -50,7 +50,7 @@ LAYOUT = [
 #: Inside the two folders that hold everything together, top to bottom; jobs know nothing of each other.
 INSIDE = {
     "runs": [
-        ["progress", "settings"],
+        ["progress", "timing", "settings"],
         ["folder", "bounds"],
         ["reporting", "stages", "starting"],
         ["prune", "design", "bench"],
@@ -62,7 +62,7 @@ INSIDE = {
     ],
 }
 #: The walk of a job, file by file.
-JOB = [["settings"], ["baselines", "proxies", "training"], ["run"], ["report"], ["stages"]]
+JOB = [["settings"], ["baselines", "efforts", "proxies", "training"], ["run"], ["report"], ["stages"]]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.

@@ -62,5 +62,10 @@ class Method(ABC):
     def estimators(self) -> list[Estimator]:
         """How the search scores a candidate's error."""
 
+    def passes(self) -> dict[str, float]:
+        """Stage → about how many examples it passes forward through the whole network, for the time left. A backward pass
+        counts as two; a stage that is not named is unknown."""
+        return {}
+
     def tidy(self) -> None:  # noqa: B027 - not every method leaves something behind
         """Remove what only an unfinished run needs."""

@@ -86,6 +86,16 @@ class WeightSharing(Method):
             SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping)
         ]
 
+    def passes(self) -> dict[str, float]:
+        c, examples = self.bench.c, len(self.bench.data.train)
+        draws = find("strategy", c.strategy)(self.bench.space, k=c.k).draws(1, 2, generator(c.seed, "passes"))
+        of_step = sum(1.0 if draw.plan is None else 0.3 for draw in draws)  # random sub-networks are small
+        return {
+            "warm-up": 3.0 * c.warming_up().examples_read(examples),
+            "order": 3.0 * min(SCORED, examples),
+            "train": 3.0 * of_step * c.training().examples_read(examples),
+        }
+
     def tidy(self) -> None:
         for leftover in (SCRATCH, WARMED):
             shutil.rmtree(self.bench.networks / leftover, ignore_errors=True)

@@ -16,6 +16,8 @@ from secateur.trial import Trial
 
 #: What lies where in every run's folder.
 STUDY, REPORT, LOG = "study.db", "report.html", "log.jsonl"
+#: The fact in the store that says where a run is.
+PROGRESS = "progress"
 
 
 class RunFolder:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ from secateur.errors import BoundError, ConfigurationError, MissingExtraError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.runs.bounds import nothing_found
-from secateur.runs.folder import LOG, RunFolder
-from secateur.runs.progress import Progress
+from secateur.runs.folder import LOG, PROGRESS, RunFolder
+from secateur.runs.progress import Moment, Progress
+from secateur.runs.timing import Effort
 from secateur.study import Executor, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
 from secateur.trial import Status, Trial
 
@@ -60,6 +62,10 @@ class Work(ABC):
     def before_stages(self, left: list[str]) -> None:  # noqa: B027 - most jobs have nothing to ask
         """Hook: called with the names of the stages that are left to do."""
 
+    def efforts(self) -> Mapping[str, Effort]:
+        """What each stage is expected to take, by its name: for the time left. One that is not named is unknown."""
+        return {}
+
     def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
         """Hook: called when all stages are done."""
 
@@ -69,12 +75,19 @@ class Work(ABC):
         self.searcher()  # what it refuses, it refuses now
         left = [stage for stage in self.stages() if not self.journal.done(stage.name)]
         self.before_stages([stage.name for stage in left])
+        efforts = self.efforts()
+        self.progress.plan({stage.name: efforts.get(stage.name) for stage in left}, self._publish)
         for stage in left:
             self.log.write("stage", stage=stage.name)
-            with self.journal.stage(stage.name), quiet():
+            with self.journal.stage(stage.name), self.progress.stage(stage.name), quiet():
                 stage.do()
+        self.store.set_meta(PROGRESS, None)
         self.tidy()  # only now: a run killed between two stages needs what they left to go on
         self.log.write("finished")
+
+    def _publish(self, moment: Moment) -> None:
+        """Keep where the run is, for those who watch it from another process."""
+        self.store.set_meta(PROGRESS, {**moment.as_dict(), "at": time.time()})
 
     def note(self, text: str) -> None:
         """Something the report and the user should be told."""

@@ -119,7 +119,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
 def _go(run: Any, progress: Progress) -> Any:
     """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
     again = f"What was done is saved; go on with: secateur resume {run.folder}"
-    progress.say(f"[bold]{run.folder}[/bold]: {run.about}")
+    progress.say(f"{run.folder}: {run.about}")
     try:
         find("work", run.configuration.verb)(run, progress).go()
     except KeyboardInterrupt:

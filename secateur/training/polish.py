@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, run_stage, task_arguments
+from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
 
 
 class PolishTrainer(StageTrainer):
@@ -38,7 +37,7 @@ def polish(
     folder: Path,
     *,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Told | None = None,
 ) -> list[dict[str, float]]:
     """Fine-tune `student` in place on `data` (a TaskData), and leave it in eval mode. Returns the log rows.
 

@@ -41,6 +41,10 @@ class TrainingSettings(Settings):
     checkpoints: int = option(4, "How often the training is saved, to go on after a crash; the last is kept.", least=0)
     seed: int = option(0, "Of everything random.", least=0, below=2**32)
 
+    def examples_read(self, examples: int) -> int:
+        """How many examples a training on so many reads, those read again counted again."""
+        return self.batch_size * self.total_steps(math.ceil(examples / self.batch_size))
+
     def total_steps(self, batches: int) -> int:
         """The steps of a run with `batches` steps in an epoch."""
         return self.steps if self.steps is not None else max(1, math.ceil(batches * self.epochs))

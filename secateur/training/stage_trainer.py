@@ -58,24 +58,28 @@ def training_arguments(settings: TrainingSettings, folder: Path, examples: int, 
     )
 
 
+#: Told of each step: steps done, steps in all, and the loss last logged where there is one.
+Told = Callable[[int, int, float | None], None]
+
+
 class Watch(TrainerCallback):
     """Reports each step, and stops a run whose loss is no longer a number."""
 
-    def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
+    def __init__(self, progress: Told | None = None) -> None:
         self.progress = progress
+        self.loss: float | None = None
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.progress is not None:
-            self.progress(state.global_step, state.max_steps)
+            self.progress(state.global_step, state.max_steps, self.loss)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
-        if not math.isfinite((logs or {}).get("loss", 0.0)):
+        self.loss = (logs or {}).get("loss", self.loss)
+        if self.loss is not None and not math.isfinite(self.loss):
             raise diverged(state.global_step)
 
 
-def task_arguments(
-    data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Callable[[int, int], None] | None
-) -> dict[str, Any]:
+def task_arguments(data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Told | None) -> dict[str, Any]:
     """What a StageTrainer needs to train on `data` (a TaskData), beside the model."""
     return {
         "settings": settings,

@@ -23,7 +23,7 @@ from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import diverged, resumable
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, Watch, run_stage, training_arguments, without_bars
+from secateur.training.stage_trainer import StageTrainer, Told, Watch, run_stage, training_arguments, without_bars
 
 #: What a checkpoint holds beside Trainer's own files: `mems`, the loss since the last point of the curve, seconds.
 _CARRIED = "carried.safetensors"
@@ -144,8 +144,12 @@ def _loss(model: Any, ids: torch.Tensor, labels: torch.Tensor, mems: Any, carrie
 class TextTrainer(StageTrainer):
     """Trainer of a language model on windows of one text."""
 
-    def __init__(self, *, validation: Tokens, length: int, points: Sequence[int], **kwargs: Any) -> None:
-        super().__init__(language_modelling=False, **kwargs)  # one batch a step: the mean over it is the loss
+    def __init__(
+        self, *, validation: Tokens, length: int, points: Sequence[int], progress: Told | None = None, **kwargs: Any
+    ) -> None:
+        self.watch = Watch(progress)
+        # one batch a step: the mean over it is the loss
+        super().__init__(language_modelling=False, callbacks=[self.watch], **kwargs)
         self.validation, self.length, self.points = validation, length, frozenset(points)
         self.carries = recurrent(self.model)
         self.windows: Any = self.train_dataset
@@ -173,9 +177,10 @@ class TextTrainer(StageTrainer):
         loss = super().training_step(model, inputs, num_items_in_batch)
         self.summed += loss
         self.summed_steps += 1
-        looked = loss.device.type == "cpu" or self.state.global_step % _LOOK == 0
-        if looked and not math.isfinite(float(loss)):
-            raise diverged(self.state.global_step + 1)
+        if loss.device.type == "cpu" or self.state.global_step % _LOOK == 0:
+            if not math.isfinite(float(loss)):
+                raise diverged(self.state.global_step + 1)
+            self.watch.loss = float(self.summed) / self.summed_steps
         return loss
 
     def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
@@ -241,7 +246,7 @@ def train_text(
     length: int,
     evaluations: int | Sequence[float] = 20,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Told | None = None,
 ) -> TextResult:
     """Train a causal language model in place, on windows of `length` tokens, and leave it in eval mode on the device.
 
@@ -271,7 +276,7 @@ def train_text(
             args=arguments,
             train_dataset=data,
             data_collator=collate,
-            callbacks=[Watch(progress)],
+            progress=progress,
         )
         made.append(trainer)
         return trainer

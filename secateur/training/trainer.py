@@ -6,7 +6,6 @@ So users keep their arguments, callbacks, mixed precision, resume and multi-GPU 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from secateur.rng import generator
 from secateur.supernet import Supernet
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, run_stage, task_arguments
+from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
 from secateur.training.strategies import Strategy
 
 
@@ -64,7 +63,7 @@ def train_supernet(
     folder: Path,
     *,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Told | None = None,
 ) -> list[dict[str, float]]:
     """Fine-tune the super-network on `data` (a TaskData); its training checkpoints go to `folder`. Returns the log rows.
 

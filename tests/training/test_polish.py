@@ -75,7 +75,7 @@ def test_a_student_improves_and_the_teacher_stays(tmp_path, mode):
     settings = TrainingSettings(epochs=10, batch_size=8, learning_rate=1e-2, distillation_weight=0.1, checkpoints=0)
     seen = []
     student.train()
-    rows = polish(student, teacher, data, settings, tmp_path, progress=lambda step, steps: seen.append((step, steps)))
+    rows = polish(student, teacher, data, settings, tmp_path, progress=lambda step, steps, loss: seen.append((step, steps)))
     assert not any(module.training for module in student.modules())
     assert all(module.training == mode for module in teacher.modules())
     assert all(torch.equal(tensor, before[name]) for name, tensor in teacher.state_dict().items())

@@ -47,7 +47,7 @@ def train(folder, at=None, settings=SETTINGS, supernet=None, do=None, strategy="
     """Train; at step `at` `do` something, or be killed."""
     supernet = supernet or network()
 
-    def progress(step, steps):
+    def progress(step, steps, loss):
         if step == at:
             if do is None:
                 raise Killed
@@ -76,7 +76,9 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(tmp_path, uninterrupted, 
     steps = []
     supernet = network()
     strategy = find("strategy", "full")(Small(supernet.shape), k=1)
-    rows = train_supernet(supernet, strategy, toy_task_data(), SETTINGS, tmp_path, progress=lambda s, n: steps.append((s, n)))
+    rows = train_supernet(
+        supernet, strategy, toy_task_data(), SETTINGS, tmp_path, progress=lambda s, n, loss: steps.append((s, n))
+    )
     assert steps == [(step, 12) for step in range(checkpoint + 1, 13)]
     assert equal(supernet.model, uninterrupted[0])
     assert [(row["step"], row["loss"]) for row in rows] == [(row["step"], row["loss"]) for row in uninterrupted[1]]
@@ -287,3 +289,13 @@ def test_polishing_on_several_gpus_without_a_launcher_is_refused(tmp_path, monke
     monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda self: 3))
     with pytest.raises(ConfigurationError, match="3 GPUs are visible"):
         polish(toy_model("bert", layers=1), toy_model("bert", layers=1), toy_task_data(), SETTINGS, tmp_path)
+
+
+def test_progress_is_told_the_loss(tmp_path):
+    losses = []
+    supernet = network()
+    strategy = find("strategy", "full")(Small(supernet.shape), k=1)
+    rows = train_supernet(
+        supernet, strategy, toy_task_data(), SETTINGS, tmp_path, progress=lambda s, n, loss: losses.append(loss)
+    )
+    assert losses == [None, *(row["loss"] for row in rows[:-1])]

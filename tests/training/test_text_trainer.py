@@ -53,7 +53,7 @@ TRAIN, VALIDATION = tokens(230), tokens(101, seed=1)
 def train(folder, backbone="gpt2", at=None, do=None, settings=SETTINGS, **more):
     model = network(backbone)
 
-    def progress(step, steps):
+    def progress(step, steps, loss):
         if step == at:
             if do is None:
                 raise Killed

@@ -26,11 +26,12 @@ from secateur.estimators.turns import Found, measure_in_turns
 from secateur.report.numbers import with_unit
 from secateur.rng import generator
 from secateur.runs.bounds import check_bounds
-from secateur.runs.design.baselines import Baseline, layer_scaled
+from secateur.runs.design.baselines import LAYERS, Baseline, layer_scaled
 from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.progress import Progress
 from secateur.runs.stages import Stage, Work
+from secateur.runs.timing import Effort
 from secateur.trial import MEASURED, Status, Trial
 
 #: How often each network that is compared has its turn, at least: more seconds are more turns, of one second each.
@@ -68,6 +69,17 @@ class DesignWork(Work):
         fit = [Stage("fit", self.fit)] if self._modelled else []
         measure = [Stage("measure", self.measure)] if self._to_be_measured or self.c.baselines else []
         return [*fit, self.search_stage(), *measure, Stage("report", self.report)]
+
+    def efforts(self) -> Mapping[str, Effort]:
+        # A candidate that is not measured takes milliseconds.
+        trial = self.c.seconds if self._timed and self.c.measure == "all" else 0.01
+        compared = self.c.most_measured * self._to_be_measured + 2 * len(LAYERS) * self.c.baselines
+        return {
+            "fit": Effort(seconds=self.c.fit_seconds),
+            "search": Effort(seconds=self.c.trials * trial),
+            "measure": Effort(seconds=compared * self.c.seconds * self._timed),
+            "report": Effort(seconds=2.0),
+        }
 
     def before_stages(self, left: list[str]) -> None:
         """Refuse a device that cannot be measured steadily."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from secateur.architecture import Architecture, digest
@@ -23,8 +23,10 @@ from secateur.export.verify import longest_text
 from secateur.methods.base import Method
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Advance, Progress
+from secateur.runs.prune.efforts import prune_efforts
 from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage, Work
+from secateur.runs.timing import Effort
 from secateur.spaces.pruning import Layer
 from secateur.study import Front
 from secateur.tasks import TaskData, load_task
@@ -85,6 +87,10 @@ class PruneWork(Work):
         if not self.run.unpruned:
             self.store.set_meta("unpruned", self._unpruned(names))
         return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._measuring(names)]
+
+    def efforts(self) -> Mapping[str, Effort]:
+        sizes = {name: len(self.data.split(name)) for name in ("train", "validation", "test")}
+        return prune_efforts(self.c, sizes, self.method.passes(), SECONDS)
 
     def before_stages(self, left: list[str]) -> None:
         self.networks.mkdir(exist_ok=True)
@@ -170,7 +176,7 @@ class PruneWork(Work):
         (self.folder / MEMBERS).mkdir(exist_ok=True)
         for i, trial in enumerate(chosen):
             if trial.key not in self.run.polished:
-                self._polish_one(trial, f"polishing {i + 1} of {len(chosen)}")
+                self._polish_one(trial, f"polishing {i + 1} of {len(chosen)}", (i / len(chosen), (i + 1) / len(chosen)))
 
     def _chosen(self) -> list[Trial]:
         found: dict[str, Trial] = {}
@@ -184,12 +190,12 @@ class PruneWork(Work):
             found.setdefault(best.key, best)
         return list(found.values())
 
-    def _polish_one(self, trial: Trial, title: str) -> None:
+    def _polish_one(self, trial: Trial, title: str, part: tuple[float, float]) -> None:
         key, plan = trial.key, self.space.plan(trial.architecture)
         student = self.supernet.extract(plan)
         scratch = self.networks / "training" / f"polish-{key}"
         try:
-            with self.progress.bar(title) as advance:
+            with self.progress.bar(title, part) as advance:
                 rows = polish(
                     student, self.supernet.model, self.data, self.c.polishing(), scratch, device=self.device, progress=advance
                 )
@@ -226,7 +232,7 @@ class PruneWork(Work):
         keys = {m.key for m in front} | {m.key for m in chosen} | set(polished)
         members = [m for m in front.pool if m.key in keys]
         tests = self.run.tests
-        with self.progress.bar("scoring on test data") as advance:
+        with self.progress.bar("scoring on test data", (0.0, 0.4)) as advance:
             batches = list(self.data.batches("test", self.c.evaluation_batch))
             if self.run.unpruned_test is None:
                 self.store.set_meta("unpruned_test", score(self.supernet.model, self.data.task, batches))
@@ -235,7 +241,7 @@ class PruneWork(Work):
                     tests[member.key] = score(self._build(member.architecture), self.data.task, batches)
                 advance(done + 1, len(members))
         self.store.set_meta("tests", tests)
-        with self.progress.bar("measuring on this machine") as advance:
+        with self.progress.bar("measuring on this machine", (0.4, 1.0)) as advance:
             self._measure([m.architecture for m in chosen], advance)
         self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
         self.write_report()

@@ -1,0 +1,24 @@
+"""What the stages of a pruning run are expected to take, for the time left. Rough, and corrected as they go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from secateur.runs.prune.settings import PruneSettings
+from secateur.runs.timing import Effort
+
+#: A sub-network's cost as a share of the whole one's, on average, and members of a front that are scored on test data.
+SHARE, MEMBERS = 0.3, 15
+
+
+def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[str, float], seconds: float) -> dict[str, Effort]:
+    """Stage → effort. `sizes`: examples by split; `method`: passes of its stages; `seconds`: for measuring one network."""
+    timed = any(o.startswith(("latency", "memory")) for o in c.objectives)
+    levels = c.levels()
+    student = [3 * (level.value if level.relative else SHARE) + 1 for level in levels]  # its teacher is asked at each step
+    polished = sum(student) * c.polishing().examples_read(sizes["train"])
+    found = {stage: Effort(passes) for stage, passes in method.items()}
+    found["search"] = Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * timed)
+    found["polish"] = Effort(polished + len(levels) * SHARE * (sizes["validation"] + sizes["test"]))
+    found["report"] = Effort(MEMBERS * SHARE * sizes["test"], (1 + len(levels)) * seconds)
+    return found
