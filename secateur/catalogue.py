@@ -54,17 +54,17 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     # What can be said on the command line, in the order of the help; `secateur bench proxies` is in a group. What serves the
     # command line alone is, in Python, a method of a run or of its members.
     "verb": {
-        "demo": Entry("secateur.verbs.demo:demo", "prune a small model from pip packages"),
-        "prune": Entry("secateur.verbs.prune:prune", "sub-networks of a pre-trained Transformer"),
-        "design": Entry("secateur.verbs.design:design", "decoder architectures for a device"),
-        "train": Entry("secateur.verbs.train:train", "train what `design` found"),
-        "resume": Entry("secateur.verbs.resume:resume", "go on with a run"),
-        "front": Entry("secateur.verbs.front:front", "the Pareto set of a run", ("cli",)),
-        "export": Entry("secateur.verbs.export:export", "a sub-network as a checkpoint", ("cli",)),
-        "report": Entry("secateur.verbs.report:report", "the page of a run", ("cli",)),
-        "measure": Entry("secateur.verbs.measure:measure", "what a checkpoint costs here"),
-        "evaluate": Entry("secateur.verbs.evaluate:evaluate", "a language model on lm-eval's tasks"),
-        "bench proxies": Entry("secateur.verbs.proxies:proxies", "how well proxies rank"),
+        "demo": Entry("secateur.verbs.demo:demo", "Prune a small model on film reviews: nothing to fetch"),
+        "prune": Entry("secateur.verbs.prune:prune", "Prune a pre-trained Transformer on your data"),
+        "design": Entry("secateur.verbs.design:design", "Design decoder language models for a device"),
+        "train": Entry("secateur.verbs.train:train", "Train an architecture that design found"),
+        "resume": Entry("secateur.verbs.resume:resume", "Go on with a run that was stopped"),
+        "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
+        "export": Entry("secateur.verbs.export:export", "Write a sub-network as a checkpoint that loads", ("cli",)),
+        "report": Entry("secateur.verbs.report:report", "Write a run's report: one page, works offline", ("cli",)),
+        "measure": Entry("secateur.verbs.measure:measure", "Measure latency and memory of any checkpoint here"),
+        "evaluate": Entry("secateur.verbs.evaluate:evaluate", "Score a language model on lm-evaluation-harness"),
+        "bench proxies": Entry("secateur.verbs.proxies:proxies", "Tell how well proxies rank trained networks"),
     },
     # What a job is made of, by the verb that starts it.
     "run": {

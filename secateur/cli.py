@@ -13,16 +13,19 @@ from typing import Annotated, Any, get_args
 import typer
 
 from secateur import __version__
-from secateur.catalogue import find, names
+from secateur.catalogue import about, find, names
 from secateur.errors import ConfigurationError, SecateurError
+from secateur.help import Command, Group, HelpAll
 from secateur.runs.reporting import EMPTY
+from secateur.verbs.completion import of_setting
 from secateur.verbs.signature import written
 
 _LOOK: dict[str, Any] = {
+    "cls": Group,
     "no_args_is_help": True,
-    "add_completion": False,
+    "rich_markup_mode": None,
     "pretty_exceptions_enable": False,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "context_settings": {"help_option_names": ["--help", "-h"], "max_content_width": 100},
 }
 app = typer.Typer(
     name="secateur",
@@ -35,7 +38,7 @@ GROUPS = {
     for name in dict.fromkeys(verb.split()[0] for verb in names("verb") if " " in verb)
 }
 for _name, _group in GROUPS.items():
-    app.add_typer(_group, name=_name)
+    app.add_typer(_group, name=_name, short_help=(_group.info.help or "").rstrip("."))
 
 
 def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = False) -> None:
@@ -43,6 +46,7 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
 
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
+        arguments.pop("help_all", None)
         try:
             _show(verb(**arguments))
         except ConfigurationError as error:
@@ -56,7 +60,8 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
     parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
-    (GROUPS[group] if group else app).command(verb.__name__, hidden=hidden)(command)
+    told = about("verb", f"{group} {verb.__name__}" if group else verb.__name__)
+    (GROUPS[group] if group else app).command(verb.__name__, cls=Command, short_help=told, hidden=hidden)(command)
 
 
 def _described(verb: Any) -> list[inspect.Parameter]:
@@ -67,23 +72,30 @@ def _described(verb: Any) -> list[inspect.Parameter]:
         hint = verb.own.get(name)
         if hint is None:
             hint, option = parameter.annotation, options[name]
-            # Of a field that a preset may set, the signature's default is None: the help shows the field's own.
-            shown = _shown(verb.settings.usual(name)) if parameter.default is None else True
-            flags = [option.flag] if option.flag else []
-            described = typer.Option(*flags, help=option.about, rich_help_panel=option.panel, show_default=shown)
+            stands = parameter.default is not parameter.empty and parameter.default is not False
+            shown = _shown(verb.settings.usual(name)) if stands else ""
+            described = typer.Option(
+                *([option.flag] if option.flag else []),
+                help=option.about + (f"  [default: {shown}]" if shown else ""),
+                rich_help_panel=option.panel,
+                show_default=False,
+                autocompletion=of_setting(verb.settings, name),
+            )
             text = str in get_args(hint) and list[int] in get_args(hint)  # on the command line, numbers are a text
             hint = Annotated[str | None if text else hint, described]
         parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+    if any(option.panel for option in options.values()):
+        parameters.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
     return parameters
 
 
-def _shown(default: Any) -> str | bool:
-    """A default as the help shows it."""
+def _shown(default: Any) -> str:
+    """A default as the help shows it: the field's own, also where a preset may set it. Nothing where there is none."""
     if isinstance(default, bool):
         return "yes" if default else "no"
     if isinstance(default, list):
-        return ", ".join(map(str, default)) or False
-    return False if default is None else str(default)
+        return ", ".join(map(str, default))
+    return "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _fail(lines: list[str], code: int = 2) -> None:

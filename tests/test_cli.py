@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,31 +56,131 @@ def test_help_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def shown(*words: str, columns: int = 80) -> str:
+    result = runner.invoke(app, list(words), terminal_width=columns)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def everything(verb: str) -> str:
+    """The help of a verb with its topics, where it has some."""
+    return shown(*verb.split(), "--help-all" if "--help-all" in shown(*verb.split(), "--help") else "--help")
+
+
 @pytest.mark.parametrize("verb", [[], *(name.split() for name in names("verb")), ["bench"], ["proxies"]], ids=" ".join)
 def test_help_of_every_command(verb: list[str]) -> None:
-    shown = runner.invoke(app, [*verb, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
-    assert shown.exit_code == 0, shown.output
-    assert "Usage:" in shown.output
-    assert "Raises" not in shown.output
+    text = shown(*verb, "--help")
+    assert "Usage:" in text
+    assert "Raises" not in text
+    assert len(text.splitlines()) <= 50, "the first screen has become long: give options a panel"
+    for columns in (60, 80, 100):
+        assert max(map(len, shown(*verb, "--help", columns=columns).splitlines())) <= columns
 
 
 @pytest.mark.parametrize("verb", names("verb"))
 def test_every_argument_of_the_api_is_an_option(verb: str) -> None:
-    shown = runner.invoke(app, [*verb.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    text = everything(verb)
     plural = {"objectives": "--objective", "bounds": "--bound", "open_": "--open"}
     for name in inspect.signature(find("verb", verb)).parameters:
         option = plural.get(name, "--" + name.replace("_", "-"))
-        assert option in shown or f" {name} " in shown, option
+        assert re.search(rf"{option}\b(?!-)", text) or f"  {name} " in text, option
+
+
+def test_what_is_not_on_the_first_screen_is_announced() -> None:
+    first, all_ = shown("prune", "--help"), shown("prune", "--help-all")
+    assert "--model" in first
+    assert "--squared-temperature" not in first
+    assert "--squared-temperature / --no-squared-temperature\n" in all_
+    found = re.search(r"(\d+) more options \((.+)\): secateur prune --help-all", " ".join(first.split()))
+    assert found is not None
+    assert int(found[1]) == len(re.findall(r"^  --", all_, re.MULTILINE)) - len(re.findall(r"^  --", first, re.MULTILINE))
+    for topic in found[2].split(", "):
+        assert f"{topic.capitalize()}:\n" in all_
+
+
+def test_defaults_are_the_settings_own() -> None:
+    text = " ".join(shown("prune", "--help-all").split())
+    assert "--trials INT How many architectures the searcher may ask for. [default: 100]" in text
+    assert "[default: error, body_parameters]" in text
+    assert "--seed INT The seed of everything random. [default: 0]" in text
+    assert "--model STR A folder with a pre-trained Transformer, or a name on the hub. [required]" in text
 
 
 def test_old_names_are_hidden() -> None:
     def commands(*group: str) -> list[str]:
-        shown = runner.invoke(app, [*group, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
-        return re.findall(r"^│ (\w+) ", shown.partition("Commands")[2], re.MULTILINE)
+        text = shown(*group, "--help").partition("Commands:\n")[2].partition("\n\n")[0]
+        return re.findall(r"^  (\w+) ", text, re.MULTILINE)
 
     assert "bench" in commands()
     assert "proxies" not in commands()
     assert commands("bench") == ["proxies"]
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell offers in the place of the last word."""
+    asked = {"_SECATEUR_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    result = runner.invoke(app, [], env=asked, prog_name="secateur")
+    assert result.exit_code == 0, result.output
+    return result.output.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["re"], ["resume", "report"]),
+        (["bench", ""], ["proxies"]),
+        (["prune", "--sp"], ["--space"]),
+        (["prune", "--space", ""], ["small", "medium", "layer", "sublayer", "large"]),
+        (["prune", "--searcher", "m"], ["mo-rea"]),
+        (["prune", "--strategy", "s"], ["standard", "sandwich"]),
+        (["prune", "--method", ""], ["weight-sharing"]),
+        (["prune", "--preset", ""], ["default", "klein2024", "demo"]),
+        (["prune", "--device", ""], ["auto", "cpu", "cuda", "mps"]),
+        (["prune", "--objective", "m"], ["macs", "memory"]),
+        (["prune", "--model", "a"], []),  # then the shell offers files
+        (["prune", "--to", "a"], []),
+        (["design", "--device", "a"], ["auto"]),
+        (["design", "--backbone", ""], ["gpt2", "transformer_xl"]),
+        (["measure", "model", "--runtime", "o"], ["onnx", "onnx-int8"]),
+        (["evaluate", "model", "--preset", ""], ["lts14"]),
+        (["evaluate", "model", "--device", "c"], ["cpu", "cuda"]),
+    ],
+)
+def test_completion(words: list[str], offered: list[str]) -> None:
+    assert completed("secateur", *words) == offered
+
+
+def test_completion_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("runs/rte", "runs/phone", "mine", "other"):
+        (tmp_path / name).mkdir(parents=True)
+        if name != "other":
+            (tmp_path / name / "config.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    for verb in ("front", "report", "resume", "export", "train"):
+        assert completed("secateur", verb, "") == ["mine", "runs/phone", "runs/rte"]
+    assert completed("secateur", "front", "runs/r") == ["runs/rte"]
+    assert completed("secateur", "front", str(tmp_path / "m")) == [str(tmp_path / "mine")]
+    assert completed("secateur", "front", "[") == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_completion_in_a_shell(tmp_path: Path) -> None:
+    """As a user sets it up. Nothing heavy is loaded."""
+    script = tmp_path / "secateur"
+    script.write_text(f"#!{sys.executable}\nfrom secateur.cli import main\nmain()\n")
+    script.chmod(0o755)
+    lines = (
+        'eval "$(secateur --show-completion)"',
+        "COMP_WORDS=(secateur prune --space me); COMP_CWORD=3",
+        "PYTHONPROFILEIMPORTTIME=1 _secateur_completion secateur",
+        'echo "${COMPREPLY[*]}"',
+    )
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    found = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True, env=path, timeout=120)
+    assert found.stdout.split() == ["medium"], found.stderr
+    imported = re.findall(r"\| +([\w.]+)$", found.stderr, re.MULTILINE)
+    assert "secateur.cli" in imported
+    assert not {"torch", "transformers", "pandas", "scipy", "sqlalchemy", "rich"} & set(imported)
 
 
 def test_all_faults_at_once(model: str, tmp_path: Path) -> None:

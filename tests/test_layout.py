@@ -44,6 +44,7 @@ LAYOUT = [
     ["report"],
     ["runs"],
     ["verbs"],
+    ["help"],
     ["cli", "__main__"],
     ["testing"],
 ]
@@ -56,6 +57,7 @@ INSIDE = {
         ["prune", "design", "bench"],
     ],
     "verbs": [
+        ["completion"],
         ["signature"],
         ["prune", "design", "train", "resume", "front", "export", "report", "measure", "evaluate", "proxies"],
         ["demo"],

@@ -51,7 +51,7 @@ class RunSettings(Settings):
         1, "Processes that evaluate trials side by side; results then depend on their timing.", least=1, panel="The search"
     )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
-    seed: int = option(0, "Of everything random.", least=0, below=2**32)
+    seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
 
     @classmethod
     def resolve(cls, given: Mapping[str, Any]) -> Self:

@@ -45,7 +45,7 @@ class Questions(Settings):
     preset: str | None = option(None, "lts14: the 14 tasks of Javaheripi et al. (2022).", known=tuple(TASK_PRESETS))
     shots: int = option(0, "Solved examples in front of each question.", least=0)
     limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1)
-    batch_size: int = option(8, "Texts per forward pass.", least=1)
+    batch: int = option(8, "Sequences per forward pass.", least=1)
     include: Path | None = option(None, "A folder with task files (YAML) of your own.")
     to: Path | None = option(None, "A JSON file to write the results to; must be new.")
 
@@ -135,7 +135,7 @@ def score_network(network: Any, tokenizer: Any, name: str, questions: Questions)
     harness.check_causal(network, name)
     tasks = harness.load_tasks(questions.names, include=questions.include, shots=questions.shots)
     harness.check_tasks(tasks, network)
-    found = harness.run(network, tokenizer, tasks, limit=questions.limit, batch_size=questions.batch_size)
+    found = harness.run(network, tokenizer, tasks, limit=questions.limit, batch_size=questions.batch)
     return Scores(
         name,
         {task: metrics_of(found["results"][task]) for task in tasks},

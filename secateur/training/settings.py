@@ -39,7 +39,7 @@ class TrainingSettings(Settings):
     gradient_checkpointing: bool = option(False, "Less memory, more time: activations are computed again.")
     mixed_precision: str | None = option(None, "bf16 or fp16, on a GPU.", known=("bf16", "fp16"))
     checkpoints: int = option(4, "How often the training is saved, to go on after a crash; the last is kept.", least=0)
-    seed: int = option(0, "Of everything random.", least=0, below=2**32)
+    seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
 
     def examples_read(self, examples: int) -> int:
         """How many examples a training on so many reads, those read again counted again."""

@@ -23,7 +23,7 @@ def demo(
     ] = None,
     max_train: Annotated[int, typer.Option(help="Train on at most this many sentences.")] = 2500,
     trials: Annotated[int | None, typer.Option(help="How many architectures the searcher may ask for.")] = None,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of everything random.")] = 0,
     progress: Shown = True,
 ) -> PruneRun:
     """Prune MiniLM-L6 for the sentiment of film reviews: a few minutes on two CPU cores, nothing to fetch."""

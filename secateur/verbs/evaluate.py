@@ -9,10 +9,13 @@ import typer
 
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.tasks.lm_scores import Questions, Scores, score_network, write_json
+from secateur.verbs.completion import DEVICES, among
 from secateur.verbs.signature import takes
 
 Model = Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.")]
+Device = Annotated[
+    str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.", autocompletion=among(DEVICES))
+]
 
 
 @takes(Questions)

@@ -14,11 +14,14 @@ from secateur.export.trained import export_trained
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
 from secateur.runs.prune.run import PruneRun
+from secateur.verbs.completion import run_folders
 from secateur.verbs.signature import Key, Under
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The run's folder, or one that `secateur train` made.")],
+    run: Annotated[
+        Path, typer.Argument(help="The run's folder, or one that `secateur train` made.", autocompletion=run_folders)
+    ],
     *,
     to: Annotated[
         Path | None,

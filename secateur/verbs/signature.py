@@ -13,10 +13,11 @@ import typer
 
 from secateur.runs.settings import RunSettings
 from secateur.settings import Settings
+from secateur.verbs.completion import run_folders
 
 #: What several verbs take beside their settings.
 Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")]
-Folder = Annotated[Path, typer.Argument(help="The run's folder.")]
+Folder = Annotated[Path, typer.Argument(help="The run's folder.", autocompletion=run_folders)]
 Under = Annotated[
     list[str] | None,
     typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),

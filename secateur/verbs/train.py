@@ -11,12 +11,13 @@ from secateur.errors import StudyError
 from secateur.runs.design.run import DesignRun
 from secateur.runs.design.training import Trained, TrainSettings, train_architecture
 from secateur.runs.folder import open_run
+from secateur.verbs.completion import run_folders
 from secateur.verbs.signature import Key, Shown, takes
 
 Under = Annotated[
     list[str] | None, typer.Option(help="The best within a bound: latency=200ms. Give it several times for several.")
 ]
-DesignFolder = Annotated[Path, typer.Argument(help="The folder of a run of `secateur design`.")]
+DesignFolder = Annotated[Path, typer.Argument(help="The folder of a run of `secateur design`.", autocompletion=run_folders)]
 
 
 @takes(TrainSettings)

@@ -128,7 +128,7 @@ def accuracies(model: Any, tokenizer: Any) -> tuple[float, float]:
 
 
 def test_without_shots_the_scores_are_those_worked_out_by_hand(harness: Any, include: Path, gpt2: Any, words: Any) -> None:
-    found = score_network(gpt2, words, "toy", asking(include, str(include / "colours.yaml"), batch_size=5))
+    found = score_network(gpt2, words, "toy", asking(include, str(include / "colours.yaml"), batch=5))
     plain, normal = accuracies(gpt2, words)
     assert 0 < plain < 1  # else a constant would do
     assert found.scores["colours"]["acc"].value == pytest.approx(plain)
@@ -152,7 +152,7 @@ def test_with_one_shot_an_example_of_the_fewshot_split_comes_first(
         return answers
 
     monkeypatch.setattr(harness.Adapter, "loglikelihood", listen)
-    found = score_network(gpt2, words, "toy", asking(include, "colours", "never_shown", shots=1, batch_size=7))
+    found = score_network(gpt2, words, "toy", asking(include, "colours", "never_shown", shots=1, batch=7))
     assert found.shots == {"colours": 1, "never_shown": 0}  # a task that says 0 keeps it
     solved = {f"{row['question']} {row['choices'][row['gold']]}\n\n": row for row in SHOWN}
     with_shot = [(prompt, answer, score) for (prompt, answer), score in asked if "\n\n" in prompt]
@@ -211,7 +211,7 @@ def test_texts_are_generated_in_batches_as_alone(
         return texts
 
     monkeypatch.setattr(harness.Adapter, "generate_until", listen)
-    found = score_network(model, words, "toy", asking(include, "writing", limit=6, batch_size=6))
+    found = score_network(model, words, "toy", asking(include, "writing", limit=6, batch=6))
     assert found.examples == {"writing": 6}
     assert len({len(prompt.split()) for prompt, _ in written}) > 1
     assert [text.strip() for _, text in written] == [greedy(model, words, prompt) for prompt, _ in written]

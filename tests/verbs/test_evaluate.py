@@ -78,7 +78,7 @@ def test_a_hub_name_is_fetched_or_said(scored: list[Any]) -> None:
 
 def test_all_faults_of_the_settings_are_reported_before_anything_loads(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("{}")
-    wrong: dict[str, Any] = {"shots": -1, "limit": 0, "batch_size": 0, "include": tmp_path / "none"}
+    wrong: dict[str, Any] = {"shots": -1, "limit": 0, "batch": 0, "include": tmp_path / "none"}
     with pytest.raises(ConfigurationError) as caught:
         evaluate("./missing", task=[" "], **wrong, to=tmp_path / "results.json")
     assert len(caught.value.faults) == 6

@@ -30,7 +30,7 @@ class ProxySettings(Settings):
     vocabulary: int | None = option(None, "Tokens of the networks; by default the table's column `vocabulary`.", least=2)
     batch: int = option(16, "Texts in the batch that proxies see.", least=2)
     length: int = option(64, "Tokens per text.", least=2)
-    seed: int = option(0, "Of initial weights, batch and bootstrap.", least=0)
+    seed: int = option(0, "The seed of initial weights, batch and bootstrap.", least=0)
 
     def faults(self, prefix: str = "") -> list[str]:
         found = super().faults(prefix)

@@ -36,7 +36,7 @@ class DesignSettings(RunSettings):
     preset: str = option(
         "default", "What is taken where you give nothing: default, javaheripi2022 (the paper's setting) or large (300–500 M)."
     )
-    backbone: str = option("gpt2", f"{listed('backbone', 'design')}.", panel=_SPACE)
+    backbone: str = option("gpt2", f"{listed('backbone', 'design')}.")
     layers: Values = option(PAPER["layers"], "Range of layers.", panel=_SPACE)
     width: Values = option(PAPER["width"], "Range of the model's width.", panel=_SPACE)
     inner: Values = option(PAPER["inner"], "Range of the inner width, at least twice the model's.", panel=_SPACE)
@@ -56,18 +56,16 @@ class DesignSettings(RunSettings):
         ["decoder_parameters", "latency", "memory"],
         "decoder_parameters (or another proxy of quality) first, then costs: latency, memory, parameters, macs; also "
         "with bounds: 'latency<=200ms'. Give it several times.",
-        panel=_SEARCH,
         flag="--objective",
     )
     bounds: list[str] = option(
         [],
         "A bound on what is not optimised: 'parameters<=30M', 'decoder_parameters>=5M'. Give it several times.",
-        panel=_SEARCH,
         flag="--bound",
     )
     searcher: str = option("evolution", f"{explained('searcher', 'design')}.", panel=_SEARCH)
     # 100 at random, then 30 iterations of 80 children
-    trials: int = option(2500, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
+    trials: int = option(2500, "How many architectures the searcher may ask for.", least=1)
     hull: bool = option(False, "Evolution's parents lie on the front's convex hull.", panel=_SEARCH)
     measure: str = option(
         "front",
@@ -78,9 +76,9 @@ class DesignSettings(RunSettings):
     most_measured: int = option(40, "At most this many of the front are measured at the end.", panel=_MEASURE, least=1)
     seconds: float = option(5.0, "At most this long for each, in turns of a second.", panel=_MEASURE, above=0)
     fit_seconds: float = option(240.0, "At most about this long for the latency model.", panel=_MEASURE, above=0)
-    runtime: str = shared(Setup, "runtime", panel=_MEASURE)
-    batch: int = shared(Setup, "batch", about="Texts per measured pass.", panel=_MEASURE)
-    length: int = shared(Setup, "length", 192, about="Tokens per measured text.", panel=_MEASURE)
+    runtime: str = shared(Setup, "runtime")
+    batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
+    length: int = shared(Setup, "length", 192, about="Tokens per measured sequence.", panel=_MEASURE)
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
     unsteady: bool = option(False, "Go on where the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady")
     baselines: bool = option(True, "Measure layer-scaled baselines to compare.", panel=_MEASURE)

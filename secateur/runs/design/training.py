@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 #: Where an unfinished training keeps what it needs to go on; gone when the folder is finished.
 UNFINISHED = "training"
 CURVE = "curve.json"
+_TRAINING = "The training"
 #: What the card says of the settings.
 _SHOWN = (
     "batch_size",
@@ -47,21 +48,27 @@ class TrainSettings(Settings):
     tokenizer: str | None = option(None, "Folder or hub name of a tokenizer; by default one is trained on the text.")
     steps: int | None = shared(TrainingSettings, "steps")
     epochs: float = shared(TrainingSettings, "epochs", 1.0, about="How often the text is read.")
-    batch_size: int = shared(TrainingSettings, "batch_size", 16, about="Segments per step.")
-    length: int = option(192, "Tokens per segment; a shorter one where the network has fewer positions.", least=2)
-    learning_rate: float = shared(
-        TrainingSettings, "learning_rate", 1e-3, about="Its highest value: it rises, then falls along a cosine."
+    batch_size: int = shared(TrainingSettings, "batch_size", 16, about="Segments per step.", panel=_TRAINING)
+    length: int = option(
+        192, "Tokens per segment; a shorter one where the network has fewer positions.", least=2, panel=_TRAINING
     )
-    learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.03)
-    weight_decay: float = shared(TrainingSettings, "weight_decay", 0.1)
-    dropout: float = option(0.0, "Dropout while training.", least=0, below=1)
-    evaluations: int = option(20, "Points of the learning curve.", least=1)
-    checkpoints: int = shared(TrainingSettings, "checkpoints", 10)
-    mixed_precision: str | None = shared(TrainingSettings, "mixed_precision")
+    learning_rate: float = shared(
+        TrainingSettings,
+        "learning_rate",
+        1e-3,
+        about="Its highest value: it rises, then falls along a cosine.",
+        panel=_TRAINING,
+    )
+    learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.03, panel=_TRAINING)
+    weight_decay: float = shared(TrainingSettings, "weight_decay", 0.1, panel=_TRAINING)
+    dropout: float = option(0.0, "Dropout while training.", least=0, below=1, panel=_TRAINING)
+    evaluations: int = option(20, "Points of the learning curve.", least=1, panel=_TRAINING)
+    checkpoints: int = shared(TrainingSettings, "checkpoints", 10, panel=_TRAINING)
+    mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAINING)
     onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
     int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
     device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
-    seed: int = shared(TrainingSettings, "seed", about="Seed of weights, order and dropout.")
+    seed: int = shared(TrainingSettings, "seed", about="The seed of weights, order and dropout.", panel=_TRAINING)
 
     def training(self) -> TrainingSettings:
         """How the trainer is to go about it."""

@@ -64,8 +64,8 @@ class PruneSettings(RunSettings):
         about="A CSV, TSV, JSON-lines or Parquet file, a folder of such files, or a task by name (glue/rte).", positional=True
     )
     preset: str = option("default", "What is taken where you give nothing: default, klein2024 (the paper's setting) or demo.")
-    text: list[str] | None = option(None, "Column with the text; give it twice for pairs.", panel=_DATA)
-    label: str | None = option(None, "Column with the label.", panel=_DATA)
+    text: list[str] | None = option(None, "Column with the text; give it twice for pairs.")
+    label: str | None = option(None, "Column with the label.")
     kind: str | None = option(
         None, "classification, regression, multiple_choice or language_modelling; by default as the data look.", panel=_DATA
     )
@@ -77,7 +77,7 @@ class PruneSettings(RunSettings):
     test_share: float = option(
         0.2, "Share held out for the test where the data have no test set.", panel=_DATA, above=0, below=1
     )
-    space: str = option("small", f"{explained('space', 'prune')}.", panel=_SPACE)
+    space: str = option("small", f"{explained('space', 'prune')}.")
     heads: str | None = option(None, "Range of heads per layer: 4..12, 4..12:2 (steps of 2).", panel=_SPACE)
     units: str | None = option(None, "Range of units per layer: 256..1536:64, :64.", panel=_SPACE)
     layers: str | None = option(None, "Range of layers: 2..6.", panel=_SPACE)
@@ -86,16 +86,15 @@ class PruneSettings(RunSettings):
         ["error", "body_parameters"],
         f"{', '.join(serving('prune'))}, also with a bound: 'latency<=20ms', "
         "'parameters<=50%'. Give it several times; error comes first.",
-        panel=_SEARCH,
         flag="--objective",
     )
     searcher: str | None = option(
         None, f"{explained('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
     )
-    trials: int = option(100, "How many architectures the searcher may ask for.", panel=_SEARCH, least=1)
+    trials: int = option(100, "How many architectures the searcher may ask for.", least=1)
     depths: bool = option(True, "In small, score every shallower network of a pass too.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
-    epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.", panel=_TRAIN)
+    epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.")
     learning_rate: float | None = shared(
         TrainingSettings,
         "learning_rate",
