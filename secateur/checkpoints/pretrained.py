@@ -82,6 +82,10 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
     with reading(model) as source:
         config = transformers.AutoConfig.from_pretrained(source)
         _check_kind(model, anatomy_of(config), data.task.kind)
+        if getattr(config, "chunk_size_feed_forward", 0):
+            options["chunk_size_feed_forward"] = (
+                0  # chunks only save memory, and fail where they do not divide a batch's length
+            )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             # a head for other labels is replaced by a new one; anything else that does not fit is an error

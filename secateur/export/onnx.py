@@ -89,6 +89,10 @@ def _logits_of(model: Any) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.model = copy.deepcopy(model).cpu().float()
+            for module in self.model.modules():
+                if getattr(module, "chunk_size_feed_forward", 0):
+                    # Chunks save memory and give the same numbers, but only where the length is a known multiple of them.
+                    module.chunk_size_feed_forward = 0
 
         def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
             named = dict(zip(("input_ids", "attention_mask", "token_type_ids"), tensors, strict=False))

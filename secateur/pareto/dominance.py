@@ -11,8 +11,11 @@ def dominates(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def non_dominated(points: np.ndarray) -> np.ndarray:
-    """A boolean (n,) array: which of the points (n, m) no other dominates. Equal points are all kept."""
-    points = np.ascontiguousarray(points, dtype=np.float64)
+    """A boolean (n,) array: which of the points (n, m) no other dominates. Equal points are all kept.
+
+    Raises ValueError for a number that is not finite.
+    """
+    points = _finite(points)
     if len(points) == 0:
         return np.zeros(0, dtype=bool)
     import moocore
@@ -21,10 +24,22 @@ def non_dominated(points: np.ndarray) -> np.ndarray:
 
 
 def ranks(points: np.ndarray) -> np.ndarray:
-    """The (n,) ranks of non-dominated sorting: 0 for the front, 1 for the front of what remains, and so on."""
-    points = np.ascontiguousarray(points, dtype=np.float64)
+    """The (n,) ranks of non-dominated sorting: 0 for the front, 1 for the front of what remains, and so on.
+
+    Raises ValueError for a number that is not finite.
+    """
+    points = _finite(points)
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
     import moocore
 
     return np.asarray(moocore.pareto_rank(points), dtype=np.int64)
+
+
+def _finite(points: np.ndarray) -> np.ndarray:
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    wrong = np.argwhere(~np.isfinite(points))
+    if len(wrong):
+        place = tuple(int(i) for i in wrong[0])
+        raise ValueError(f"`points` must be finite numbers, got {points[place]} at {place}. Leave out what was not measured.")
+    return points

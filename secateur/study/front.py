@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -81,7 +82,7 @@ class Front(Generic[M]):
         Polished ones are left out for the same reason. Of trials with equal keys the last stays.
         """
         names = [o.name for o in objectives]
-        found = [t for t in trials if t.complete and t.origin != POLISH and all(name in t.values for name in names)]
+        found = [t for t in trials if t.complete and t.origin != POLISH and _known(t, names)]
         spent = max((level(t.budget) for t in found), default=0.0) if budget is None else budget
         chosen = {t.key: t for t in found if level(t.budget) == spent}
         return Front(list(chosen.values()), objectives, unpruned)
@@ -177,6 +178,11 @@ class Front(Generic[M]):
 
     def _points(self, members: Sequence[M]) -> np.ndarray:
         return matrix([m.values for m in members], self.objectives)
+
+
+def _known(trial: Trial, names: Sequence[str]) -> bool:
+    """Whether the trial has a finite number for each name: no study stores another, but a file may have been edited."""
+    return all(math.isfinite(trial.values.get(name, math.nan)) for name in names)
 
 
 def _frontier(points: np.ndarray, several: bool) -> list[int]:

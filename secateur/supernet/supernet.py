@@ -158,7 +158,23 @@ class Supernet:
             device = next(self.model.parameters()).device
             shape = (batch, CHOICES, length) if is_multiple_choice(self.model) else (batch, length)
             tokens = torch.ones(shape, dtype=torch.long, device=device)
-            with self.select(Plan.of([])) as model, torch.no_grad(), FlopCounterMode(display=False) as counter:
+            with (
+                self._some_padding_id(),
+                self.select(Plan.of([])) as model,
+                torch.no_grad(),
+                FlopCounterMode(display=False) as counter,
+            ):
                 model(input_ids=tokens, attention_mask=torch.ones_like(tokens))
             self._macs_outside[batch, length] = counter.get_total_flops() // 2
         return self._macs_outside[batch, length]
+
+    @contextlib.contextmanager
+    def _some_padding_id(self) -> Iterator[None]:
+        """A decoder that classifies refuses several texts where its configuration names no padding id; here none is padded."""
+        config: Any = self.model.config
+        before = config.pad_token_id
+        config.pad_token_id = 0 if before is None else before
+        try:
+            yield
+        finally:
+            config.pad_token_id = before

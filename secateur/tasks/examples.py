@@ -91,7 +91,7 @@ class TaskData:
         return examples
 
     def collate(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-        """One batch, padded to its longest example: (B, T) tensors, (B, C, T) in multiple choice, and `labels`.
+        """One batch, padded at the right to its longest example: (B, T) tensors, (B, C, T) in multiple choice, and `labels`.
 
         Labels are (B,) of long, or of float32 for a regression; (B, T) in language modelling, −100 where padded.
         """
@@ -121,12 +121,16 @@ class TaskData:
 
 
 def pad(tokenizer: Any, inputs: list[dict[str, Any]]) -> Mapping[str, torch.Tensor]:
-    """The inputs as tensors, padded to the longest on the tokenizer's side."""
+    """The inputs as tensors, padded to the longest, at the right whatever the tokenizer's side.
+
+    Padding at the left would shift a text's positions by the length of its neighbours, and give its first token, which nothing
+    tells, a score in language modelling.
+    """
     # Fast tokenizers warn that padding as one tokenises is faster, which would fix one length for all batches.
     warned = getattr(tokenizer, "deprecation_warnings", None)
     if warned is not None:
         warned["Asking-to-pad-a-fast-tokenizer"] = True
-    padded: Mapping[str, torch.Tensor] = tokenizer.pad(inputs, return_tensors="pt")
+    padded: Mapping[str, torch.Tensor] = tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
     return padded
 
 

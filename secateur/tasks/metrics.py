@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     Batch = torch.Tensor | NDArray[Any]
 
-#: Predictions that differ by less than this share of their size are one constant, told apart by rounding. A network without
-#: layers answers the same to everything, up to noise that depends on the padding; its rank correlation would be the noise's.
-_CONSTANT = 1e-5
+#: Predictions that differ by no more than this share of the largest are one, told apart by rounding: some 80 units in float32's
+#: last place, where a text's answers in differently padded batches differ by 10. A network without layers answers the same to
+#: everything, up to such noise; its rank correlation would be the noise's.
+_ROUNDING = 1e-5
 #: Positions whose logits are normalised at once: a vocabulary of 50,257 in float32 takes 200 KB a position.
 _POSITIONS = 1024
 
@@ -57,10 +58,10 @@ def pearson(predictions: NDArray[Any], labels: NDArray[Any]) -> float:
 
 
 def spearman(predictions: NDArray[Any], labels: NDArray[Any]) -> float:
-    """Spearman's rank correlation; 0 for a constant prediction."""
+    """Spearman's rank correlation; 0 for a constant prediction. Predictions that are equal up to rounding share a rank."""
     from scipy.stats import spearmanr
 
-    return _correlation(lambda a, b: spearmanr(a, b).statistic, predictions, labels)
+    return _correlation(lambda a, b: spearmanr(_tied(a), b).statistic, predictions, labels)
 
 
 def perplexity(nll: float, tokens: int) -> float:
@@ -73,9 +74,25 @@ def perplexity(nll: float, tokens: int) -> float:
 
 def _correlation(function: Callable[..., Any], predictions: NDArray[Any], labels: NDArray[Any]) -> float:
     outputs, targets = np.asarray(predictions, dtype=np.float64), np.asarray(labels, dtype=np.float64)
-    if np.ptp(targets) == 0 or np.ptp(outputs) <= _CONSTANT * np.abs(outputs).max():
+    if np.ptp(targets) == 0 or np.ptp(outputs) <= _ROUNDING * np.abs(outputs).max():
         return 0.0
     return float(function(outputs, targets))
+
+
+def _tied(values: NDArray[Any]) -> NDArray[Any]:
+    """The values, those equal up to rounding made equal: from the smallest on, each takes with it all that lie within rounding
+    above it. So no chain of near neighbours can join values that are further apart."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    width = _ROUNDING * np.abs(values).max()
+    start = 0
+    while start < len(ordered):
+        end = int(np.searchsorted(ordered, ordered[start] + width, side="right"))
+        ordered[start:end] = ordered[start]
+        start = end
+    tied = np.empty_like(values)
+    tied[order] = ordered
+    return tied
 
 
 def _numpy(values: Batch) -> NDArray[Any]:

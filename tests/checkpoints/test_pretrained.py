@@ -67,6 +67,16 @@ def edited(checkpoint: Path, folder: Path, **changes: Any) -> str:
     return str(folder)
 
 
+def test_chunks_of_the_feed_forward_part_are_left_out(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Else a batch whose length they do not divide would fail in the middle of a run."""
+    data = toy_task_data("classification", examples=4)
+    chunked = load_model(edited(folders["bert"], tmp_path, chunk_size_feed_forward=5), data, seed=0, device="cpu")
+    whole = load_model(str(folders["bert"]), data, seed=0, device="cpu")
+    batch = next(data.batches("train", 4))
+    assert chunked.config.chunk_size_feed_forward == 0
+    assert chunked(**batch).logits.equal(whole(**batch).logits)
+
+
 def test_any_model_is_loaded_as_the_class_it_names(folders: dict[str, Path], tmp_path: Path) -> None:
     assert type(load_any(str(folders["bert"]))).__name__ == "BertForSequenceClassification"
     assert type(load_any(edited(folders["bert"], tmp_path, architectures=None))).__name__ == "BertModel"

@@ -54,6 +54,21 @@ def test_any_batch_and_length(family, class_name, name, supernet_of, plans, head
     assert inputs == dict.fromkeys(batch, axes)
 
 
+def test_chunks_of_the_feed_forward_part_are_no_obstacle(supernet_of, tmp_path):
+    """They give the same numbers, and only for lengths that they divide."""
+    import torch
+
+    model = supernet_of("bert", chunk_size_feed_forward=4).model
+    assert model.bert.encoder.layer[0].chunk_size_feed_forward == 4
+    path = export_onnx(model, tmp_path)
+    batch = padded_batch(model)
+    with torch.no_grad():
+        expected = model(**batch).logits
+    assert float((expected - torch.from_numpy(run_onnx(path, batch))).abs().max()) <= 1e-4
+    run_onnx(path, {name: tensor[:, :7] for name, tensor in batch.items()})
+    assert model.bert.encoder.layer[0].chunk_size_feed_forward == 4, "the model itself keeps its chunks"
+
+
 @pytest.mark.slow
 def test_int8_is_smaller_and_near(supernet_of, tmp_path):
     import torch

@@ -65,3 +65,11 @@ def test_no_points() -> None:
     assert non_dominated(np.zeros((0, 2))).shape == (0,)
     assert ranks(np.zeros((0, 2))).shape == (0,)
     assert non_dominated(np.zeros((0, 2))).dtype == bool
+
+
+@pytest.mark.parametrize("function", [non_dominated, ranks])
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_numbers_that_are_not_finite_are_refused(function, wrong: float) -> None:
+    points = np.array([[0.0, 1.0], [1.0, wrong]])
+    with pytest.raises(ValueError, match=rf"must be finite numbers, got {wrong} at \(1, 1\)"):
+        function(points)

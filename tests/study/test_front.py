@@ -38,6 +38,8 @@ TRIALS = [
     trial(6, 0.0, 1, status="infeasible"),
     trial(7, 0.0, 1, origin="polish"),
     trial(8, 0.0, 1, values={"parameters": 1.0}),
+    trial(9, float("-inf"), 1),
+    trial(10, float("nan"), float("nan")),
 ]
 
 

@@ -22,6 +22,15 @@ def test_bert_by_hand():
     assert supernet.macs(HALF, batch=3, length=5) - supernet.macs(Plan.of([]), batch=3, length=5) == macs
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_a_decoder_that_classifies_is_counted_without_a_padding_token(family):
+    given, none = (Supernet(toy_model(family, pad_token_id=pad)) for pad in (0, None))
+    assert none.macs(HALF, batch=3, length=5) == given.macs(HALF, batch=3, length=5)
+    assert none.model.config.pad_token_id is None
+    if family == "gpt2":
+        assert none.macs(Plan.of([]), batch=3, length=5) == 3 * 5 * 16 * 3, "the head alone: every token, 16 wide, 3 labels"
+
+
 def test_frozen_parameters_do_not_count():
     model = toy_model("bert")
     whole = Supernet(model).parameters(HALF)

@@ -84,11 +84,12 @@ def test_language_labels_are_padded_by_position_not_by_token():
     prepare_tokenizer(tokenizer)
     end = tokenizer.pad_token_id
     examples = Examples({"input_ids": [[4, end, 5], [end, 4]], "attention_mask": [[1, 1, 1], [1, 1]], "labels": [[], []]})
-    labels = data(make("language_modelling"), examples, tokenizer).collate(list(examples))["labels"]
-    assert labels.tolist() == [[4, end, 5], [end, 4, -100]]
-    tokenizer.padding_side = "left"
-    labels = data(make("language_modelling"), examples, tokenizer).collate(list(examples))["labels"]
-    assert labels.tolist() == [[4, end, 5], [-100, end, 4]]
+    for side in ("right", "left"):
+        tokenizer.padding_side = side
+        batch = data(make("language_modelling"), examples, tokenizer).collate(list(examples))
+        assert batch["labels"].tolist() == [[4, end, 5], [end, 4, -100]]
+        assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+        assert tokenizer.padding_side == side
 
 
 def test_batches_hold_every_example_once_longest_first(tokenizer):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,34 @@ def test_wikitext(shared: Path, words):
     data = load_task(shared / "wikitext-2" / "valid.txt.gz", words, max_length=64)
     tokens = sum(sum(part.lengths) for part in (data.train, data.validation, data.test))
     assert 205_000 < tokens < 225_000  # 214 thousand words
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_the_score_depends_neither_on_the_batch_nor_on_the_tokenizers_side(tmp_path: Path, family: str):
+    """Every token but the first of each block is scored once: −Σ log p of the tokens, block by block without any padding."""
+    import torch
+
+    from secateur.estimators.shared_weights import score
+    from secateur.testing.models import toy_model
+
+    path = tmp_path / "text.txt"
+    path.write_text(" ".join(f"w{(i * i) % 23}" for i in range(150)))
+    model = toy_model(family, "causal")
+    found = []
+    for side in ("left", "right"):
+        tokenizer = toy_tokenizer([path.read_text()], pad=False)
+        tokenizer.padding_side = side
+        data = load_task(path, tokenizer, max_length=16)
+        assert len(data.test) > 1
+        assert data.test.lengths[-1] < 16, "the last block is shorter"
+        for size in (1, 2, len(data.test)):
+            batches = list(data.batches("test", size))
+            assert sum(int((b["labels"][:, 1:] != -100).sum()) for b in batches) == sum(n - 1 for n in data.test.lengths)
+            found.append(score(model, data.task, batches)["perplexity"])
+    nll, told = 0.0, 0
+    for ids in data.test.columns["input_ids"]:
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
+        nll -= sum(float(row[token]) for row, token in zip(logits, ids[1:], strict=True))
+        told += len(ids) - 1
+    assert found == pytest.approx([math.exp(nll / told)] * len(found), rel=1e-5)

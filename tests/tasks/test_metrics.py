@@ -131,3 +131,32 @@ def test_scorer_refuses_unequal_lengths_and_nothing():
     for kind in ("classification", "language_modelling"):
         with pytest.raises(ValueError, match="nothing to score"):
             Scorer(task(kind)).compute()
+
+
+def by_hand(predictions: list[float], labels: list[float]) -> float:
+    """Spearman's correlation: Pearson's, of the mean ranks."""
+
+    def ranked(values: list[float]) -> list[float]:
+        return [sum(v < value for v in values) + (sum(v == value for v in values) + 1) / 2 for value in values]
+
+    a, b = (np.array(ranked(values)) for values in (predictions, labels))
+    a, b = a - a.mean(), b - b.mean()
+    return float(a @ b / math.sqrt((a @ a) * (b @ b)))
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 4)), min_size=2, max_size=40), st.integers(0, 1000))
+def test_predictions_equal_up_to_rounding_share_a_rank(pairs: list[tuple[int, int]], seed: int):
+    """Whole numbers, each disturbed by a few units in float32's last place of the largest: as if nothing had disturbed them."""
+    exact, labels = [float(p) for p, _ in pairs], [float(label) for _, label in pairs]
+    draw = np.random.default_rng(seed)
+    unit = float(np.spacing(np.float32(max(map(abs, exact)))))
+    noisy = (np.array(exact) + unit * draw.integers(-10, 11, len(exact))).astype(np.float32)
+    constant = len(set(exact)) == 1 or len(set(labels)) == 1
+    assert metrics.spearman(noisy, np.array(labels)) == pytest.approx(0.0 if constant else by_hand(exact, labels), abs=1e-12)
+
+
+def test_near_neighbours_are_no_chain():
+    """10,000 answers in a thousandth of their size lie within rounding of their neighbours, and are ranked all the same."""
+    draw = np.random.default_rng(0)
+    truth = draw.uniform(size=10_000)
+    assert metrics.spearman(3 + 3e-3 * truth, truth) > 0.999
