@@ -17,6 +17,7 @@ PACKAGE = ROOT / "secateur"
 #: The layout, top to bottom. What shares a line may import each other. The catalogue stands high: it is a table of strings.
 LAYOUT = [
     ["errors"],
+    ["paths"],
     ["writing"],
     ["settings"],
     ["catalogue"],

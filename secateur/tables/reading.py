@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.architecture import Architecture
-from secateur.errors import DataError, MissingExtraError, first_line
+from secateur.errors import DataError
+from secateur.paths import checked
 from secateur.tables.table import UNSTATED, Table
+from secateur.tasks import files
 
 if TYPE_CHECKING:
     import pandas
@@ -55,10 +56,8 @@ def read_table(
     text of lists. `architecture`, `seed` and `source` are called so. Further columns are kept: as numbers at the end of
     training where all are numbers, else as `extra`. Raises DataError with the row and the reason.
     """
-    path = Path(path)
+    path = checked(path, DataError)
     frame = _frame(path)
-    if frame.empty:
-        raise DataError(f"`{path}` is empty: a table of trained architectures needs at least one row.")
     given = {str(name): frame[name].tolist() for name in frame}
     missing = [f"`{name}`" for name in ("architecture", *metrics) if name not in given]
     if missing:
@@ -109,31 +108,12 @@ def _frame(path: Path) -> pandas.DataFrame:
         raise DataError(f"`{path}` must end in .parquet, .csv, .jsonl or .json, got `{path.suffix}`.")
     import pandas
 
-    try:
-        if kind == ".parquet":
-            return pandas.read_parquet(path)
-        if kind == ".csv":
-            return pandas.read_csv(path, keep_default_na=False, na_values=[""])
-        return pandas.DataFrame(_json_lines(path))
-    except pandas.errors.EmptyDataError:
-        return pandas.DataFrame()
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise DataError(f"`{path}` cannot be read: {first_line(error)}") from error
-
-
-def _json_lines(path: Path) -> list[dict[str, Any]]:
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    records = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            record = json.loads(line)
-            if not isinstance(record, dict):
-                raise ValueError(f"line {number} is no JSON object")
-            records.append(record)
-    return records
+    frame = files.read_table(path)
+    if kind == ".csv":  # its fields are texts
+        for name in frame:
+            with suppress(ValueError, TypeError):
+                frame[name] = pandas.to_numeric(frame[name])
+    return frame
 
 
 def _converted(path: Path, name: str, values: Sequence[Any], convert: Callable[[Any], Any], rule: str) -> list[Any]:

@@ -38,6 +38,8 @@ def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...] | None:
     columns = (text,) if isinstance(text, str) else tuple(text)
     if len(columns) not in (1, 2) or not all(columns):
         raise ConfigurationError(f"`text` names one or two columns, got {list(columns)}.")
+    if len(set(columns)) < len(columns):
+        raise ConfigurationError(f"`text` names the column `{columns[0]}` twice: name another one for the second text.")
     return columns
 
 
@@ -83,6 +85,9 @@ def find_columns(
         text = (candidates[0],)
     if label in text:
         raise DataError(f"the column `{label}` cannot be both text and label; the columns of `{where}` are: {_listed(there)}.")
+    shared = [column for column in choices if column in (*text, label)]
+    if shared:
+        raise DataError(f"the column `{shared[0]}` is an answer, and cannot be text or label too.")
     return Columns(text, label, choices)
 
 
@@ -93,7 +98,8 @@ def require_column(there: Sequence[str], column: str, where: str, role: str) -> 
 
 
 def read_texts(table: pd.DataFrame, columns: Columns, where: str) -> dict[str, list[str]]:
-    """Column → its texts. Raises DataError where a column is not there or lacks a value."""
+    """Column → its texts. Raises DataError where a column is not there, lacks a value or holds something else than text."""
+    _refuse_swallowed(table, columns, where)
     texts: dict[str, list[str]] = {}
     for column in columns.inputs:
         require_column(list(table.columns), column, where, "text")
@@ -103,8 +109,61 @@ def read_texts(table: pd.DataFrame, columns: Columns, where: str) -> dict[str, l
                 f"`{where}` lacks a value in the text column `{column}` in {int(missing.sum())} of {len(table)} rows, "
                 f"first in row {int(missing.argmax()) + 1}. Fill or drop these rows."
             )
-        texts[column] = [str(value) for value in table[column].tolist()]
+        texts[column] = [_text(value, column, where, row) for row, value in enumerate(table[column].tolist(), start=1)]
     return texts
+
+
+def _text(value: Any, column: str, where: str, row: int) -> str:
+    kind = structure(value)
+    if kind is not None:
+        raise DataError(
+            f"`{where}` has {kind} and no text in row {row} of the column `{column}`. Write it as text, or drop it."
+        )
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"`{where}` has half a character (a lone surrogate) in row {row} of the column `{column}`.") from None
+    return text
+
+
+def structure(value: Any) -> str | None:
+    """What a value is called that is neither text nor a number; None where it is one of these."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, bytes | bytearray):
+        return "bytes"
+    return "a list" if not isinstance(value, str) and hasattr(value, "__len__") else None
+
+
+def _refuse_swallowed(table: pd.DataFrame, columns: Columns, where: str) -> None:
+    """Raise DataError where a field of a CSV runs over what looks like the end, or the beginning, of a row of its own.
+
+    A quote that is opened and not closed takes in all rows up to the next quote: the sign is a label where it would stand in
+    those rows.
+    """
+    separator, there = table.attrs.get("separator"), list(table.columns)
+    if separator is None or columns.label not in there:
+        return
+    labels, place, width = set(table[columns.label]), there.index(columns.label), len(there)
+    for at, column in enumerate(there):
+        for row, value in enumerate(table[column].tolist(), start=1):
+            lines = re.split(r"\r\n|\r|\n", value) if isinstance(value, str) else []
+            if len(lines) < 2:
+                continue
+            first, last = lines[0].split(separator), lines[-1].split(separator)
+            if at < place and len(first) >= width - at:
+                found = first[place - width]
+            elif place < at < len(last):
+                found = last[place]
+            else:
+                continue
+            if found in labels:
+                raise DataError(
+                    f"`{where}`: row {row} takes in the {'row' if len(lines) == 2 else f'{len(lines) - 1} rows'} after it: "
+                    f"a quote in its column `{column}` seems never to be closed. Close it, or double quotes that are text; "
+                    "give text that is meant so as JSON-lines."
+                )
 
 
 def rename(table: pd.DataFrame, entry: Task | None) -> pd.DataFrame:

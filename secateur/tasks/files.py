@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import json
 import re
-import warnings
-import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secateur.errors import DataError, MissingExtraError, one_line
+from secateur.paths import reason, regular
+from secateur.tasks.encoding import open_text
+from secateur.tasks.rows import read_objects, read_separated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +57,10 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
     Raises DataError where there is no training file, or where two files claim one split.
     """
     found: dict[str, dict[str, list[Path]]] = {split: {} for split in _SPLITS}
-    readable = sorted(path for path in folder.iterdir() if path.is_file() and file_format(path) is not None)
+    try:
+        readable = sorted(path for path in folder.iterdir() if path.is_file() and file_format(path) is not None)
+    except OSError as error:
+        raise DataError(f"`{folder}` cannot be read: {reason(error)}.") from None
     for path in readable:
         plain = path.name.lower().removesuffix(".gz")
         stem = re.sub(r"-\d+-of-\d+$", "", Path(plain).stem)
@@ -86,49 +86,35 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
 def read_table(path: Path, rows: int | None = None) -> pd.DataFrame:
     """The table in `path`, or its first `rows` rows. Fields of CSV and TSV are strings; a missing value is None or NaN.
 
-    TSV is read without quoting, as GLUE's files are written. Raises DataError where the file is missing, empty or not valid.
+    A CSV's separator is told from its first lines and kept in `attrs`. Raises DataError where the file is missing, empty or
+    not valid.
     """
     kind = require_format(path)
-    if not path.is_file():
-        raise DataError(f"`{path}` is no file.")
     if kind == "text":
         raise DataError(f"`{path}` is plain text, which has no columns: give a CSV, TSV, JSON-lines or Parquet file.")
-    if path.stat().st_size == 0:
-        raise DataError(f"`{path}` is empty.")
+    if not regular(path):
+        raise DataError(f"`{path}` is no file.")
     import pandas as pd
 
-    try:
-        if kind == "parquet":
-            table = _read_parquet(path, rows)
-        elif kind == "json":
-            with _open(path) as file:
-                table = pd.DataFrame(_records(path, file, rows), dtype=object)
-        else:
-            with _open(path) as file, warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header would lose their end
-                table = pd.read_csv(
-                    file,
-                    sep="\t" if kind == "tsv" else ",",
-                    quoting=csv.QUOTE_NONE if kind == "tsv" else csv.QUOTE_MINIMAL,
-                    dtype=str,
-                    keep_default_na=False,  # `null`, `None` and `NA` are words
-                    na_values=[""],
-                    index_col=False,
-                    nrows=rows,
-                )
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"`{path}` is not UTF-8 text ({error.reason}). Convert it, for example: iconv -f latin1 -t utf-8."
-        ) from None
-    except pd.errors.EmptyDataError:
-        raise DataError(f"`{path}` is empty.") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise _not_gzip(path, error) from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise DataError(f"`{path}` is not valid {kind.upper()}: {one_line(error)}.") from None
+    separator = None
+    if kind == "parquet":
+        table = _read_parquet(path, rows)
+    elif kind == "json":
+        with open_text(path) as file:
+            table = pd.DataFrame(read_objects(path, file, rows), dtype=object)
+    else:
+        with open_text(path) as file:
+            header, found, separator = read_separated(path, file, kind, rows)
+        if not header:
+            raise DataError(f"`{path}` is empty.")
+        table = pd.DataFrame(found, columns=header, dtype=object)
+    table.columns = [str(column) for column in table.columns]
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise DataError(f"`{path}` has more than one column `{twice[0]}`. Rename or remove one of them.")
     if table.empty:
         raise DataError(f"`{path}` has no rows.")
-    table.columns = [str(column) for column in table.columns]
+    table.attrs["separator"] = separator
     return table
 
 
@@ -141,70 +127,12 @@ def read_tables(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def read_text(path: Path) -> str:
-    """The whole of a plain-text file, also .gz: UTF-8, or UTF-16 with its byte-order mark. Raises DataError."""
-    try:
-        data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise _not_gzip(path, error) from None
-    except OSError as error:
-        raise DataError(f"`{path}` cannot be read: {error.strerror or error}.") from None
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        text = data.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        text, reason = "\0", f"{error.reason} at byte {error.start:,}"
-    else:
-        reason = "it has zero bytes, as binary files do"
-    if "\0" in text:
-        raise DataError(
-            f"`{path}` is in no known encoding: neither UTF-8 nor UTF-16 with its mark ({reason}). "
-            "Convert it, for example: iconv -f latin1 -t utf-8."
-        )
+    """The whole of a plain-text file, also .gz: UTF-8, UTF-16 or UTF-32. Raises DataError."""
+    with open_text(path) as file:
+        text = file.read()
     if not text.strip():
         raise DataError(f"`{path}` is empty.")
     return text
-
-
-def _open(path: Path) -> IO[str]:
-    # utf-8-sig: spreadsheets begin their CSV with a byte-order mark, which would become part of the first column's name.
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _records(path: Path, file: IO[str], rows: int | None) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file, or of one JSON array of objects."""
-    records: list[dict[str, Any]] = []
-    lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
-    for number, line in lines:
-        if not records and line.lstrip().startswith("["):
-            return _array(path, line + "".join(file))[:rows]
-        records.append(_record(path, number, line))
-        if rows is not None and len(records) >= rows:
-            break
-    return records
-
-
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataError(f"`{path}` is not valid JSON-lines: line {number}: {error.msg}.") from None
-    if not isinstance(record, dict):
-        raise DataError(f"`{path}` is not valid JSON-lines: line {number} is no object {{…}}.")
-    return record
-
-
-def _array(path: Path, text: str) -> list[dict[str, Any]]:
-    try:
-        records = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"`{path}` is not valid JSON: line {error.lineno}: {error.msg}.") from None
-    if not all(isinstance(record, dict) for record in records):
-        raise DataError(f"`{path}` is not a list of objects {{…}}: write one object per row.")
-    return list(records)
 
 
 def _read_parquet(path: Path, rows: int | None) -> pd.DataFrame:
@@ -221,12 +149,8 @@ def _read_parquet(path: Path, rows: int | None) -> pd.DataFrame:
             first = next(file.iter_batches(batch_size=rows), None)
             table = pyarrow.Table.from_batches([] if first is None else [first], schema=file.schema_arrow).to_pandas()
             return table
-    except (pyarrow.ArrowException, OSError) as error:
+    except Exception as error:  # pyarrow raises its own kinds, and those of what it calls
         raise DataError(f"`{path}` is not a valid Parquet file: {one_line(error)}.") from None
-
-
-def _not_gzip(path: Path, error: BaseException) -> DataError:
-    return DataError(f"`{path}` is not a valid .gz file: {one_line(error)}.")
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import DataError
+from secateur.tasks.columns import structure
 
 #: Fractions with more different values than this are taken for a regression.
 _MANY = 10
@@ -42,6 +43,32 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def check_labels(values: Iterable[Any], column: str, where: str) -> None:
+    """Raise DataError for what is no label, and for labels of several sorts: numbers among words are a slip of some row."""
+    seen: dict[str, int] = {}
+    for row, value in enumerate(values, start=1):
+        kind = structure(value)
+        if kind is not None or (isinstance(value, str) and len(value.strip().splitlines()) > 1):
+            raise DataError(
+                f"`{where}` has {kind or 'several lines'} in row {row} of the label column `{column}`: "
+                "a label is one word or number."
+            )
+        spelt = _spelt(value)
+        if spelt is not None and re.fullmatch(r"[+-]?\d+,\d+", spelt):
+            raise DataError(
+                f"`{where}` has a decimal comma in row {row} of the label column `{column}`: write `{spelt}` with a point."
+            )
+        if spelt is not None:
+            logical = isinstance(value, bool | np.bool_)
+            seen.setdefault("true or false" if logical else "a word" if _number(spelt) is None else "a number", row)
+    if len(seen) > 1:
+        (one, first), (other, second), *_ = seen.items()
+        raise DataError(
+            f"the labels of `{where}` in the column `{column}` are of several sorts: {one} in row {first}, "
+            f"{other} in row {second}. Write all of them as words, or all as numbers."
+        )
+
+
 def infer_kind(labels: Sequence[str | None]) -> str:
     """`regression` where all labels are numbers, some of them fractions, with many different values; else `classification`."""
     present = [label for label in labels if label is not None]
@@ -59,6 +86,16 @@ def refuse_missing(labels: Sequence[str | None], column: str, where: str) -> Non
         raise DataError(
             f"`{where}` lacks a value in the label column `{column}` in {len(rows)} of {len(labels)} rows, "
             f"first in row {rows[0]}. Fill or drop these rows."
+        )
+
+
+def refuse_constant(labels: Sequence[str | None], column: str, where: str) -> None:
+    """Raises DataError where all labels are the same: there is nothing to learn, and nothing to score."""
+    distinct = {label for label in labels if label is not None}
+    if len(distinct) == 1:
+        raise DataError(
+            f"`{where}` has the same label in every row of the column `{column}`: `{min(distinct)}`. "
+            "Name another label column, or add rows with other labels."
         )
 
 
@@ -81,12 +118,8 @@ class Labels:
         Raises DataError for a single class, or for as many classes as an identifier would have.
         """
         refuse_missing(labels, column, where)
+        refuse_constant(labels, column, where)
         distinct = {label for label in labels if label is not None}
-        if len(distinct) < 2:
-            raise DataError(
-                f"`{where}` has a single class in the label column `{column}`: `{min(distinct)}` in all {len(labels)} rows. "
-                "At least two are needed."
-            )
         if names is not None:
             numbered = {str(index): index for index in range(len(names))}
             return cls(column, names, numbered if distinct <= set(numbered) else {name: i for i, name in enumerate(names)})

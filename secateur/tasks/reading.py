@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from secateur.rng import generator
 from secateur.tasks.columns import Columns, check_kind, choice_names, find_columns, read_texts, text_columns
 from secateur.tasks.examples import SPLITS, Examples, TaskData, prepare_tokenizer, tokenise
 from secateur.tasks.files import read_text
-from secateur.tasks.labels import Labels, infer_kind, label_strings
+from secateur.tasks.labels import Labels, check_labels, infer_kind, label_strings, refuse_constant
 from secateur.tasks.language_modelling import blocks, cut
 from secateur.tasks.sources import Source, read, refuse_labels, resolve
 from secateur.tasks.splits import Rows, held_out, take
@@ -71,6 +71,7 @@ def load_task(
     for split in dict.fromkeys(roles.values()):
         where = source.path(split)
         read_rows[split] = read_texts(tables[split], columns, where), labels.encode(spelt[split], where)
+        refuse_constant(spelt[split], labels.column, where)
     train_rows = _divide(roles, read_rows["train"][1], task, seed, validation_share, test_share, source.path("train"))
 
     examples: dict[str, Examples] = {}
@@ -107,6 +108,9 @@ def _describe(
     assert columns.label is not None
     # The hub marks the rows of hidden test sets with −1; in own data it may be a class.
     mark = "-1" if entry is not None and entry.kind != "regression" else None
+    for split, table in tables.items():
+        if columns.label in table.columns:
+            check_labels(table[columns.label], columns.label, source.path(split))
     spelt: dict[str, list[str | None]] = {
         split: label_strings(table[columns.label], unlabelled=mark) if columns.label in table.columns else [None] * len(table)
         for split, table in tables.items()
@@ -163,12 +167,18 @@ def _divide(
     for role, share in (("test", test_share), ("validation", validation_share)):
         if role in roles:
             continue
-        if len(rows) < 2:
-            raise DataError(f"`{where}` has {len(targets)} rows: too few to split into train, validation and test.")
         stratum = classes[rows] if classes is not None else None
         out, rest = take(held_out(share, len(rows)), len(rows), generator(seed, "tasks", role), stratum)
         parts[role], rows = rows[out], rows[rest]
-    return parts | {"train": rows}
+    parts["train"] = rows
+    if min(map(len, parts.values())) < 2:  # one example tells nothing: whatever is scored on it is right or wrong
+        raise DataError(f"`{where}` has {len(targets)} rows: too few to split into {_and(parts)}. Give at least ten.")
+    return parts
+
+
+def _and(names: Iterable[str]) -> str:
+    *most, last = sorted(names, key=SPLITS.index)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _sample(rows: Rows, classes: np.ndarray | None, limit: int | None, seed: int, role: str) -> Rows:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateur.errors import ConfigurationError, DataError, MissingExtraError, one_line
+from secateur.paths import checked
 from secateur.tasks.columns import rename
 from secateur.tasks.files import FORMATS, file_format, find_splits, read_tables, require_format
 from secateur.tasks.glue import named_task, require_task
@@ -49,7 +50,7 @@ def resolve(data: str | Path) -> Source:
     Raises UnknownNameError for a name of no task, DataError for a path that is not there, of no known format, or without a
     training file.
     """
-    path = Path(data).expanduser()
+    path = checked(data, DataError)
     if path.is_dir():
         name = path.resolve().name
         return Source(name, str(path), named_task(name), find_splits(path))

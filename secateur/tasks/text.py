@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import ConfigurationError, DataError
+from secateur.paths import checked
 from secateur.tasks.files import file_format, find_splits, read_text
 
 Tokens = NDArray[np.int32]
@@ -39,7 +40,7 @@ class TextTokens:
 
 
 def load_text(path: str | Path, *, validation_share: float = 0.05, test_share: float = 0.05) -> Text:
-    """Text from a file (of any name, also .gz), or from a folder with train, valid and test files (.txt or .txt.gz).
+    """Text from a file (of any name but a table's, also .gz), or a folder with train, valid and test files (.txt or .txt.gz).
 
     A single file, or a training file alone, gives its end to test and validation, by share: text far from the training text,
     where random lines would share its subject. A folder with a validation file and no test file has no test text.
@@ -51,22 +52,29 @@ def load_text(path: str | Path, *, validation_share: float = 0.05, test_share: f
         faults.append(f"`validation_share` and `test_share` leave nothing to train on: {validation_share:g} + {test_share:g}.")
     if faults:
         raise ConfigurationError(faults)
-    where = Path(path).expanduser()
+    where = checked(path, DataError)
     if not where.exists():
         raise DataError(f"`{path}` does not exist: no such file or folder.")
     if not where.is_dir():
+        _refuse_table(where)
         train, validation, test = _cut(read_text(where), where, validation_share, test_share)
         return Text(str(path), train, validation, test)
     files = find_splits(where)
-    tables = [file for group in files.values() for file in group if file_format(file) != "text"]
-    if tables:
-        raise DataError(f"`{tables[0]}` is a table. Give plain text: train.txt, valid.txt, test.txt.")
+    for file in (file for group in files.values() for file in group):
+        _refuse_table(file)
     given = {split: "\n".join(read_text(file) for file in group) for split, group in files.items()}
     if "validation" in given:
         return Text(str(path), given["train"], given["validation"], given.get("test"))
     share = 0.0 if "test" in given else test_share
     train, validation, test = _cut(given["train"], files["train"][0], validation_share, share)
     return Text(str(path), train, validation, given.get("test", test))
+
+
+def _refuse_table(file: Path) -> None:
+    if file_format(file) not in (None, "text"):
+        raise DataError(
+            f"`{file}` is a table, and what is wanted is plain text: write the text's column to a file that ends in .txt."
+        )
 
 
 def _cut(text: str, path: Path, validation_share: float, test_share: float) -> tuple[str, str, str | None]:

@@ -135,14 +135,14 @@ def test_missing_columns_are_named_with_those_there_are(path):
     [
         ("none.csv", None, "does not exist"),
         ("t.txt", b"x", "must end in .parquet, .csv, .jsonl or .json, got `.txt`"),
-        ("t.parquet", b"not parquet", "cannot be read"),
-        ("t.jsonl", b'{"a": 1\n', "cannot be read"),
-        ("t.jsonl", b"[1]\n", "line 1 is no JSON object"),
-        ("t.jsonl", b"", "is empty"),
+        ("t.parquet", b"not parquet", "is not a valid Parquet file"),
+        ("t.jsonl", b'{"a": 1\n', "is not valid JSON-lines: line 1"),
+        ("t.jsonl", b"[1]\n", "is not a list of objects"),
+        ("t.jsonl", b"", "has no rows"),
         ("t.csv", b"", "is empty"),
-        ("t.csv", b"architecture,perplexity\n", "is empty"),
-        ("t.csv", b"\xff\xfe\x00a\x80", "cannot be read"),
-        ("t.json.gz", b"plain", "cannot be read"),
+        ("t.csv", b"architecture,perplexity\n", "has no rows"),
+        ("t.csv", b"\xff\xfe\x00a\x80", "in no known encoding"),
+        ("t.json.gz", b"plain", "is not a valid .gz"),
     ],
 )
 def test_unreadable_files(tmp_path, name, content, message):

@@ -57,7 +57,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path):
 
 
 def test_only_empty_fields_are_missing(tmp_path: Path):
-    table = read_table(write(tmp_path / "a.tsv", "text\tlabel\nNA\t1\n\t0\nnan\n"))
+    table = read_table(write(tmp_path / "a.tsv", "text\tlabel\nNA\t1\n\t0\nnan\t\n"))
     assert table["text"].isna().tolist() == [False, True, False]
     assert table["label"].isna().tolist() == [False, False, True]
 
@@ -92,7 +92,7 @@ def test_bad_files(tmp_path: Path, name: str, text: str, message: str):
 def test_bad_bytes(tmp_path: Path, read):
     end = "csv" if read is read_table else "txt"
     (tmp_path / f"a.{end}").write_bytes("text,label\ncaf\u00e9,1\n".encode("latin1"))
-    with pytest.raises(DataError, match=r"is not UTF-8|neither UTF-8 nor UTF-16"):
+    with pytest.raises(DataError, match="neither UTF-8 nor UTF-16"):
         read(tmp_path / f"a.{end}")
     (tmp_path / f"b.{end}.gz").write_bytes(b"not compressed")
     with pytest.raises(DataError, match=r"is not a valid \.gz"):

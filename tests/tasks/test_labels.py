@@ -64,7 +64,7 @@ def test_missing_labels_are_counted():
 
 
 def test_a_single_class():
-    with pytest.raises(DataError, match="single class in the label column `y`: `a` in all 2 rows"):
+    with pytest.raises(DataError, match="the same label in every row of the column `y`: `a`"):
         Labels.fit(["a", "a"], "y", "f")
 
 

@@ -131,7 +131,7 @@ def test_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tokenizer):
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        (lambda i: 1, "single class"),
+        (lambda i: 1, "the same label in every row"),
         (lambda i: "" if i in (3, 5) else i % 2, "in 2 of 30 rows, first in row 4"),
         (lambda i: f"id{i}", "30 different labels"),
     ],

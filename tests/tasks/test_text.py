@@ -66,7 +66,7 @@ class TestLoadText:
             (b"", "is empty"),
             (b" \n\n ", "is empty"),
             ("Ünder".encode("latin1"), r"in no known encoding.*invalid.*at byte 0"),
-            ("plain".encode("utf-16-le"), "in no known encoding.*zero bytes"),
+            (b"pl\0ai\0n", "in no known encoding.*zero bytes"),
             (b"\xff\xfea", "in no known encoding"),
             (b"ab", "too few to split"),
         ):
