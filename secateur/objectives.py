@@ -43,6 +43,8 @@ QUANTITIES: dict[str, Quantity] = {
         "bytes at the peak of one forward pass: weights and live activations",
         measured="secateur.estimators.memory:MemoryEstimator",
     ),
+    "prompt_latency": Quantity("s", "seconds to read a prompt and predict its next token", serves=()),
+    "token_latency": Quantity("s", "seconds per generated token", serves=()),
     "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy of quality", "max", ("design",)),
     "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max", ("design",)),
     "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max", ("design",)),
@@ -173,6 +175,22 @@ class Objective:
         if self.lower is not None:
             text += f">={self.lower}"
         return text
+
+
+def parse_bounds(under: Mapping[str, str | float | Bound]) -> list[tuple[str, Bound]]:
+    """Upper bounds by name. `speedup` (`"3x"`, 3) bounds the latency: at most a third of the unpruned network's."""
+    return [("latency", _speedup(bound)) if name == "speedup" else (name, Bound.parse(bound)) for name, bound in under.items()]
+
+
+def _speedup(factor: str | float | Bound) -> Bound:
+    text = str(factor).strip()
+    try:
+        times = float(text.rstrip("x×").strip())
+    except ValueError:
+        times = 0.0
+    if not 0 < times < math.inf:
+        raise ConfigurationError(f"`{text}` is no speed-up: write speedup=3x for three times as fast as the unpruned network.")
+    return Bound(1 / times, relative=True)
 
 
 def matrix(values: Sequence[Mapping[str, float]], objectives: Sequence[Objective]) -> np.ndarray:

@@ -66,7 +66,7 @@ def export(
             **(facts or {}),
         }
         (unfinished / "README.md").write_text(model_card(described), encoding="utf-8")
-    return Exported.found(Path(folder), form, differences)
+    return Exported.found(Path(folder), form, differences, described.get("warning") or "")
 
 
 def _counts(supernet: Supernet, plan: Plan, length: int) -> dict[str, int]:

@@ -19,7 +19,8 @@ _COMPARED = {
 def model_card(facts: Mapping[str, Any]) -> str:
     """Of a pruned network: Markdown with a header for model hubs. Every fact is optional; what is missing is left out.
 
-    `name`, `base_model`, `task`, `metric` (strings); `validation`, `test` (after) and `unpruned_validation`, `unpruned_test`
+    `name`, `base_model`, `task`, `metric`, `gain`, `gain_details`, `warning` (strings);
+    `validation`, `test` (after) and `unpruned_validation`, `unpruned_test`
     (before), scores in the metric's unit; `polished` (bool); `parameters`, `body_parameters`, `macs` and the same with
     `unpruned_`; `macs_length` (tokens); `shape` (layers, heads, units) and `plan` (as `Plan.as_dict`); `form`, `model_class`,
     `onnx`, `int8_ratio`, `differences` (name → number).
@@ -102,7 +103,10 @@ def _introduction(facts: Mapping[str, Any]) -> str:
     task = f", for `{facts['task']}`" if facts.get("task") else ""
     polished = {True: "It was fine-tuned after it was cut out.", False: "Its weights are the super-network's, cut out."}
     told = [f"A sub-network{base}{task}.", *(said for done, said in polished.items() if facts.get("polished") is done)]
-    return " ".join(told)
+    gain = f"**{facts['gain']}**\n\n" if facts.get("gain") else ""
+    details = f"\n\nFrom the unpruned network to this one: {facts['gain_details']}." if facts.get("gain_details") else ""
+    warning = f"\n\n**{facts['warning']}**" if facts.get("warning") else ""
+    return gain + " ".join(told) + details + warning
 
 
 def _numbers(facts: Mapping[str, Any]) -> str:

@@ -17,12 +17,14 @@ class Exported:
     differences: dict[str, float]
     #: File names in the folder, sorted.
     files: tuple[str, ...]
+    #: What to say of it before anyone uses it.
+    warning: str = ""
 
     @classmethod
-    def found(cls, folder: Path, form: str, differences: dict[str, float]) -> Exported:
+    def found(cls, folder: Path, form: str, differences: dict[str, float], warning: str = "") -> Exported:
         """What lies in the folder."""
         files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-        return cls(folder, form, differences, tuple(files))
+        return cls(folder, form, differences, tuple(files), warning)
 
 
 def need_onnx() -> None:

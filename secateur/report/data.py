@@ -72,7 +72,11 @@ class ReportData(RunData):
     `shape`: layers, heads and units of the unpruned network.
     `unpruned`: values (error on validation data, parameters, …), test (metrics on test data, or None).
     `trials` and `front` also have plan (`Plan.as_dict()`).
-    `front` also: test (metrics or None), polished (None, or values and test).
+    `front` also: test (metrics or None), polished (None, or values and test), weights (shared or polished: the better, which an
+    export writes), gain (`Gain.as_dict()`), gain_text, and chance (whether it is no better than chance).
+    `lead`: what was gained and what it cost, in a line; `lead_key`: of which member; `lead_details`: the same in units.
+    `cards`: limit (a share of `budget`) and the key of the best within it. `chance`: the score without a network, or None.
+    `doubt`: what to say first where the unpruned network is no better than chance.
     `curves`: name → rows with step, loss and further numbers.
     `importance`: heads (L, H) and units (L, U), scores by original index; order_heads and order_units, the original index at
     each place. None where nothing was ordered.
@@ -81,6 +85,12 @@ class ReportData(RunData):
     task: dict[str, Any]
     shape: dict[str, int]
     unpruned: Row
+    lead: str = ""
+    lead_details: str = ""
+    lead_key: str | None = None
+    doubt: str | None = None
+    chance: float | None = None
+    cards: list[Row] = field(default_factory=list)
     curves: dict[str, list[Row]] = field(default_factory=dict)
     importance: dict[str, Any] | None = None
 

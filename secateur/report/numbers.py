@@ -61,8 +61,20 @@ def seconds(value: float) -> str:
     return _scaled(value, "s", ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")))
 
 
+def ratio(times: float) -> str:
+    """`2.9`, `12`, `1.09`: a tenth where that says enough."""
+    return f"{times:.2f}" if times < 1.2 else f"{times:.1f}" if times < 10 else f"{times:.0f}"
+
+
+def signed(points: float) -> str:
+    """`−3.1`, `+0.4`; zero has no sign."""
+    text = f"{points:+.1f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
+
+
 def show(value: Any, how: str) -> str:
-    """`value` as text, integer, score, count (1234567: 1.23 M), bytes, seconds or share (1 = 100 %).
+    """`value` as text, integer, score, count (1234567: 1.23 M), bytes, seconds, share (1 = 100 %), number (three digits),
+    times (2.9 ×) or points (hundredths, signed).
 
     What is text already stays as it is.
     """
@@ -74,6 +86,12 @@ def show(value: Any, how: str) -> str:
         return f"{int(value):,}"
     if how == "score":
         return f"{value:.4f}"
+    if how == "number":
+        return significant(value)
+    if how == "times":
+        return f"{ratio(value)}{SPACE}×"
+    if how == "points":
+        return signed(value)
     if how == "share":
         return f"{value * 100:.1f}{SPACE}%"
     return seconds(value) if how == "seconds" else _scaled(value, {"count": "", "bytes": "B"}[how])

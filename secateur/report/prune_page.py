@@ -161,7 +161,7 @@ def prune_html(data: ReportData) -> str:
         functools.partial(_entry, data),
         summary=rows_of.summary(data),
         budget_title=title(data.budget) if data.budget else "",
-        budgets=rows_of.budgets(data),
+        cards=rows_of.cards(data),
         unpruned=rows_of.unpruned_row(data),
         front=rows_of.front_table(data),
         curves_left_out=max(0, len(data.curves) - MOST_CURVES),

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from secateur.report.data import ReportData, Row
-from secateur.report.numbers import finite, show, shown_as, title
+from secateur.report.numbers import finite, shown_as, title
 from secateur.report.picture import kept
 from secateur.report.rows import Column, Table, compared, share, side_by_side
 
-#: The shares of the unpruned network at which the best sub-network is named.
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
 #: How many points a layer's curve of units has at most.
 POINTS = 64
 
@@ -50,7 +48,8 @@ def front_row(data: ReportData, entry: Row) -> Row:
     for name, value in _scores(entry, data.metric).items():
         row[name] = value
         row[f"{name}_share"] = share(value, unpruned[name.removeprefix("polished_")])
-    return row
+    gain = entry.get("gain") or {}
+    return row | {"speedup": gain.get("speedup"), "points": gain.get("points"), "chance": bool(entry.get("chance"))}
 
 
 def unpruned_row(data: ReportData) -> Row:
@@ -59,16 +58,17 @@ def unpruned_row(data: ReportData) -> Row:
 
 
 def front_table(data: ReportData) -> Table:
-    """The Pareto set, smallest first: costs, scores on shared weights, scores after polishing. Empty columns are left out."""
+    """All members, smallest first: gains, costs, scores on shared weights and after polishing. Empty columns are left out."""
     rows = [front_row(data, entry) for entry in data.front]
     first = data.budget
     if first is not None:
         rows.sort(key=lambda row: math.inf if row[first] is None else row[first])
     columns = [Column("architecture", "architecture")]
+    columns += [Column("speedup", "faster", "times", "gain"), Column("points", "points", "points", "gain")]
     columns += [Column.of(name, "cost") for name in sorted(data.costs, key=lambda name: name != first)]
     for prefix, weights in (("", "shared weights"), ("polished_", "polished")):
         columns += [Column(prefix + n, n, "score", f"{data.metric}, {weights}") for n in ("validation", "test")]
-    return Table(columns, rows).filled("test", "polished_validation", "polished_test")
+    return Table(columns, rows).filled("speedup", "points", "test", "polished_validation", "polished_test")
 
 
 def before_after(data: ReportData, entry: Row) -> Table:
@@ -105,44 +105,21 @@ def metrics_table(data: ReportData, entry: Row) -> Table:
     return Table(columns, rows).filled()
 
 
-def budgets(data: ReportData) -> list[Row]:
-    """At each share of the unpruned network's size, the sub-network that is best on validation data: one by its score on shared
-    weights (`key`, `validation`, `test`), and one by its score after polishing (`polished_…`, None where none is polished)."""
-    rows: list[Row] = []
-    entries = [front_row(data, entry) for entry in data.front]
-    for limit in SHARES if data.budget else ():
-        fitting = [e for e in entries if _within(e[f"{data.budget}_share"], limit)]
-        row: Row = {"limit": limit}
-        for prefix in ("", "polished_"):
-            scored = [e for e in fitting if e[f"{prefix}validation"] is not None]
-            best = max(scored, key=lambda e: float(e[f"{prefix}validation"]), default={})
-            row[f"{prefix}key"] = best.get("key")
-            row |= {f"{prefix}{name}": best.get(f"{prefix}{name}") for name in ("validation", "test")}
-        if row["key"] is not None:
-            rows.append(row)
-    return rows
-
-
-def _within(value: float | None, limit: float) -> bool:
-    return value is not None and value <= limit
+def cards(data: ReportData) -> list[Row]:
+    """At each share of the unpruned network's size, the member that the run's rule of choice names, as a row of the table."""
+    rows = {entry["key"]: (front_row(data, entry), entry) for entry in data.front}
+    found: list[Row] = []
+    for card in data.cards:
+        row, entry = rows[card["key"]]
+        prefix = "polished_" if entry.get("weights") == "polished" else ""
+        chosen = {name: row[f"{prefix}{name}"] for name in ("validation", "test")}
+        found.append({**row, **chosen, **card, "weights": entry.get("weights", "shared"), "gain": entry.get("gain_text", "")})
+    return found
 
 
 def summary(data: ReportData) -> str:
-    """The run in a sentence: the best sub-network at half the size (or the nearest share that has one) and the unpruned."""
-    rows = budgets(data)
-    if not rows:
-        return f"{len(data.front)} sub-networks on the Pareto front."
-    row = min(rows, key=lambda r: abs(r["limit"] - 0.5))
-    whole = unpruned_row(data)
-    polished = row["polished_validation"] is not None
-    which = "polished_" if polished else ""
-    text = f"Best at ≤ {row['limit'] * 100:.0f} % of {title(str(data.budget))}"
-    text += f"{', polished' if polished else ''}: {data.metric} {show(row[f'{which}validation'], 'score')} on validation data"
-    text += f" (unpruned {show(whole['validation'], 'score')})"
-    if row[f"{which}test"] is not None:
-        text += f", {show(row[f'{which}test'], 'score')} on test data"
-        text += f" (unpruned {show(whole['test'], 'score')})" if whole["test"] is not None else ""
-    return text + "."
+    """The run in a sentence."""
+    return data.lead or f"{len(data.front)} sub-networks on the Pareto front."
 
 
 def kept_heads(data: ReportData, plan: Mapping[str, Any]) -> list[list[int] | None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from secateur.catalogue import find
 from secateur.errors import BoundError, ConfigurationError, StudyError
-from secateur.objectives import Bound, Objective
+from secateur.objectives import Objective, parse_bounds
 from secateur.runs.settings import RunSettings, verb_of
 from secateur.study import Front, Store, open_store
 from secateur.trial import Trial
@@ -18,6 +19,21 @@ from secateur.trial import Trial
 STUDY, REPORT, LOG = "study.db", "report.html", "log.jsonl"
 #: The fact in the store that says where a run is.
 PROGRESS = "progress"
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a speed-up costs: the best network that is so many times faster."""
+
+    times: str
+    member: Any
+
+    def __str__(self) -> str:
+        gain = self.member.gain
+        return (
+            f"{self.times} × faster costs {gain.cost()}: {self.member.key[:8]}, {self.member.architecture}\n"
+            f"  {gain}\n  {gain.details()}"
+        )
 
 
 class RunFolder:
@@ -91,6 +107,10 @@ class RunFolder:
             raise ConfigurationError(f"say which {self.noun} to {verb}: either --under {example} or --key …")
         return self.member(key) if key is not None else self.front.best(under=parse_under(under))
 
+    def price(self, faster: str) -> Price:
+        """What it costs to be so many times faster (`3x`), and which network that is."""
+        return Price(faster.strip().rstrip("x×").strip(), self.front.best(under={"speedup": faster}))
+
     def close(self) -> None:
         self.store.close()
 
@@ -103,14 +123,15 @@ def open_run(folder: str | Path) -> Any:
     return find("run", verb_of(path))(path)
 
 
-def parse_under(under: list[str] | None) -> dict[str, Bound]:
-    """`["body_parameters=50%", "latency<=20ms"]` as bounds by name."""
-    bounds: dict[str, Bound] = {}
+def parse_under(under: list[str] | None) -> dict[str, str]:
+    """`["body_parameters=50%", "latency<=20ms", "speedup=3x"]` as bounds by name."""
+    bounds: dict[str, str] = {}
     for text in under or []:
         if ">" in text:
             raise ConfigurationError(f"`{text}` is no upper bound: --under takes the most that is allowed, latency=200ms.")
         name, sign, bound = text.replace("<=", "=").partition("=")
         if not sign:
             raise ConfigurationError(f"`{text}` names no bound: write {name.strip()}=…, such as latency=200ms.")
-        bounds[name.strip()] = Bound.parse(bound)
+        bounds[name.strip()] = bound.strip()
+    parse_bounds(bounds)
     return bounds

@@ -39,6 +39,10 @@ class Report(ABC):
     def next_step(self) -> str:
         """What to do with a finished run, as a line with a command."""
 
+    def lead(self) -> str:
+        """What was gained and what it cost, in a line; nothing where that is not known."""
+        return ""
+
     def write(self) -> Path:
         """Write the page into the run's folder."""
         return write_report(self.data(), self.run.folder / REPORT)
@@ -48,6 +52,8 @@ class Report(ABC):
         if not members:
             console().print(EMPTY)
             return
+        if len(members) > 1 and (lead := self.lead()):
+            console().print(lead, soft_wrap=True, markup=False)
         table, title, last = self.table(members, console().width >= 100)
         print_table(table, title, last)
 

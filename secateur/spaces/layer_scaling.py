@@ -18,7 +18,10 @@ from secateur.spaces.decoder import architecture
 
 @dataclass(frozen=True)
 class Base:
-    """The layer that is repeated. `embedding` None is as wide as the model, 0 plain; both are the same where `factor` is 1."""
+    """The layer that is repeated, and how often in the published network.
+
+    `embedding` None is as wide as the model, 0 plain; both are the same where `factor` is 1.
+    """
 
     name: str
     backbone: str
@@ -27,6 +30,7 @@ class Base:
     inner: int
     embedding: int | None = None
     factor: int = 1
+    layers: int = 12
 
     def with_layers(self, layers: int) -> Architecture:
         """The network of that many equal layers, whatever the bounds of a space: keys are made in the same way all the same."""
@@ -50,7 +54,7 @@ class Base:
 #: GPT-2 small (Radford et al. 2019); Transformer-XL base of WikiText-103 (Dai et al. 2019): 10 heads of 41.
 BASES = {
     "gpt2": Base("GPT-2 small", "gpt2", width=768, heads=12, inner=3072),
-    "transformer_xl": Base("Transformer-XL base", "transformer_xl", width=410, heads=10, inner=2100),
+    "transformer_xl": Base("Transformer-XL base", "transformer_xl", width=410, heads=10, inner=2100, layers=16),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError, UnknownNameError
-from secateur.objectives import Bound, Objective, matrix
+from secateur.objectives import QUANTITIES, Bound, Objective, matrix, parse_bounds
 from secateur.pareto import hypervolume, non_dominated
 from secateur.trial import POLISH, Trial, level
 
@@ -56,7 +56,8 @@ N = TypeVar("N", bound=Evaluated)
 class Front(Generic[M]):
     """Non-dominated members, by ascending second objective (the first, where it is the only one).
 
-    `pool` holds all complete candidates: `best` looks there where a bounded quantity is no objective.
+    `pool` holds all complete candidates: `best` looks there where a bounded quantity is no objective. `whole` is what relative
+    bounds refer to, by default the unpruned network's values.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Front(Generic[M]):
         objectives: Sequence[Objective],
         unpruned: Mapping[str, float],
         pool: Sequence[M] | None = None,
+        whole: Mapping[str, float] | None = None,
     ) -> None:
         self.objectives = tuple(objectives)
         if not self.objectives:
@@ -72,6 +74,7 @@ class Front(Generic[M]):
         self.unpruned = dict(unpruned)
         self.members = tuple(members[i] for i in _frontier(self._points(members), bool(self.objectives[1:])))
         self.pool = tuple(members if pool is None else pool)
+        self.whole = dict(self.unpruned if whole is None else whole)
 
     @staticmethod
     def of(
@@ -87,10 +90,11 @@ class Front(Generic[M]):
         chosen = {t.key: t for t in found if level(t.budget) == spent}
         return Front(list(chosen.values()), objectives, unpruned)
 
-    def map(self, wrap: Callable[[M], N]) -> Front[N]:
+    def map(self, wrap: Callable[[M], N], whole: Mapping[str, float] | None = None) -> Front[N]:
         """The same front with each member wrapped (to give it further abilities)."""
         pool = {id(m): wrap(m) for m in (*self.pool, *self.members)}
-        return Front([pool[id(m)] for m in self.members], self.objectives, self.unpruned, [pool[id(m)] for m in self.pool])
+        members, everything = [pool[id(m)] for m in self.members], [pool[id(m)] for m in self.pool]
+        return Front(members, self.objectives, self.unpruned, everything, self.whole if whole is None else whole)
 
     def __iter__(self) -> Iterator[M]:
         return iter(self.members)
@@ -105,40 +109,45 @@ class Front(Generic[M]):
         """The member with the best first objective among those that are at most at each bound.
 
         Bounds are absolute, or with a percent sign relative to the unpruned network: `best(under={"body_parameters": "50%"})`.
-        Raises BoundError, naming the nearest there is, where nothing meets them, and UnknownNameError for an unknown quantity.
+        `speedup` bounds the latency: `best(under={"speedup": "3x"})`. Raises BoundError, naming the nearest there is, where
+        nothing meets them, and UnknownNameError for an unknown quantity.
         """
-        bounds = {name: Bound.parse(bound) for name, bound in (under or {}).items()}
+        bounds = parse_bounds(under or {})
         aims = {o.name for o in self.objectives}
-        candidates = self.members if set(bounds) <= aims else self.pool
+        candidates = self.members if {name for name, _ in bounds} <= aims else self.pool
         if not self.pool:
             raise BoundError("the study has no complete trial yet, so there is nothing to choose from.")
         known = aims.union(*(m.values for m in self.pool))
-        for name in bounds:
+        for name, _ in bounds:
             if name not in known:
-                raise UnknownNameError("quantity", name, known)
-        limits = {name: bound.resolve(self.unpruned.get(name)) for name, bound in bounds.items()}
-        candidates = tuple(m for m in candidates if all(name in m.values for name in limits))
-        meeting = [m for m in candidates if all(m.values[name] <= limit for name, limit in limits.items())]
+                if name in QUANTITIES:
+                    raise BoundError(f"`{name}` of these networks is not known: it was neither counted nor measured.")
+                raise UnknownNameError("quantity", name, {*known, "speedup"})
+        limits = [(name, bound.resolve(self.whole.get(name))) for name, bound in bounds]
+        candidates = tuple(m for m in candidates if all(name in m.values for name, _ in limits))
+        meeting = [m for m in candidates if all(m.values[name] <= limit for name, limit in limits)]
         if not meeting:
-            raise BoundError(self._unmet(candidates, bounds, limits))
+            raise BoundError(self._unmet(candidates, under or {}, limits))
         order = np.lexsort(self._points(meeting).T[::-1])  # ties in the first objective go to the better second one, and so on
         return meeting[int(order[0])]
 
-    def _unmet(self, candidates: Sequence[M], bounds: Mapping[str, Bound], limits: Mapping[str, float]) -> str:
+    def _unmet(
+        self, candidates: Sequence[M], under: Mapping[str, str | float | Bound], limits: Sequence[tuple[str, float]]
+    ) -> str:
         def excess(member: M) -> float:
-            return sum(
-                max(0.0, member.values[n] - limit) / (abs(self.unpruned.get(n, limit)) or 1.0) for n, limit in limits.items()
-            )
+            return sum(max(0.0, member.values[n] - limit) / (abs(self.whole.get(n, limit)) or 1.0) for n, limit in limits)
 
         if not candidates:
-            return f"no complete trial has a value for each of `{'`, `'.join(limits)}`."
+            return f"no complete trial has a value for each of `{'`, `'.join(dict(limits))}`."
         nearest = min(candidates, key=excess)
-        asked = " and ".join(f"`{name}` ≤ {bound}" for name, bound in bounds.items())
-        there = ", ".join(f"{name} {nearest.values[name]:g}{self._percent(name, nearest.values[name])}" for name in limits)
+        asked = " and ".join(f"`{n}` {'≥' if n == 'speedup' else '≤'} {bound}" for n, bound in under.items())
+        there = ", ".join(
+            f"{name} {nearest.values[name]:g}{self._percent(name, nearest.values[name])}" for name in dict(limits)
+        )
         return f"nothing found has {asked}. The nearest has {there}: {nearest.architecture}."
 
     def _percent(self, name: str, value: float) -> str:
-        whole = self.unpruned.get(name)
+        whole = self.whole.get(name)
         return f" ({100 * value / whole:.3g}%)" if whole else ""
 
     def reference(self) -> dict[str, float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from secateur.catalogue import about
 from secateur.report import DesignReportData
 from secateur.report.data import Row
-from secateur.report.numbers import shown_as
+from secateur.report.design_rows import summary
+from secateur.report.numbers import SPACE, shown_as
 from secateur.report.rows import Column, Table
 from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.reporting import Report, trial_row
@@ -37,7 +39,7 @@ class DesignReport(Report):
         )
 
     def _train(self, key: str) -> str:
-        return f"secateur train {self.run.folder} --key {key} --text my-text --to my-model"
+        return f"secateur train {shlex.quote(str(self.run.folder))} --key {key} --text my-text --to my-model"
 
     def _model(self) -> dict[str, Any] | None:
         stored = self.run.latency_model
@@ -50,6 +52,7 @@ class DesignReport(Report):
     def table(self, members: Sequence[DesignMember], wide: bool) -> tuple[Table, str, Row | None]:
         """What stands for quality, costs, and how well latency was predicted."""
         names = list(dict.fromkeys([*(o.name for o in self.run.objectives), "parameters"]))
+        names += [n for n in ("latency", "memory") if wide and n not in names and any(n in m.values for m in members)]
         columns = [Column("key", "key"), Column("shape", "layers × width")]
         columns += [Column(name, _SHORT.get(name, name.replace("_", " ")), shown_as(name)) for name in names]
         if any("predicted_latency" in m.details for m in members):
@@ -59,6 +62,9 @@ class DesignReport(Report):
             f"{self.heading(members)}; parameters of the decoder and in all",
             None,
         )
+
+    def lead(self) -> str:
+        return summary(self.data()).replace(SPACE, " ")
 
     def next_step(self) -> str:
         return f"Train:  {self._train('KEY')}"

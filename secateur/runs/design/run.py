@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.objectives import Objective
+from secateur.report.gain import Gain, gain_of
 from secateur.runs.design.settings import DesignSettings
 from secateur.runs.folder import RunFolder
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_sizes import Sizes
+from secateur.spaces.layer_scaling import base_of
 from secateur.study import Front, Member
 from secateur.trial import MEASURED, Trial
 
@@ -35,6 +37,11 @@ class DesignMember(Member):
         """What a network of the run has beside its architecture."""
         found: Sizes = self.run.configuration.sizes()
         return found
+
+    @property
+    def gain(self) -> Gain:
+        """How much faster and smaller it is than the published network of its backbone, where that was measured."""
+        return gain_of(self.run.whole, self.values, {})
 
     def build(self, *, seed: int = 0, dropout: float = 0.0) -> Any:
         """The network with random weights, ready to be trained."""
@@ -89,7 +96,15 @@ class DesignRun(RunFolder):
         return found
 
     def _of(self, trials: list[Trial]) -> Front[DesignMember]:
-        return Front.of(trials, self.objectives, {}).map(lambda t: DesignMember(t, self))
+        return Front.of(trials, self.objectives, {}).map(lambda t: DesignMember(t, self), self.whole)
+
+    @property
+    def whole(self) -> dict[str, float]:
+        """The values of the backbone's published network, which relative bounds (`speedup=2x`, `memory=50%`) refer to; empty
+        where no baselines were measured."""
+        published = base_of(self.configuration.backbone)
+        name = published.title(published.layers)
+        return next((dict(row["values"]) for row in self.baselines if row["name"] == name), {})
 
     @property
     def baselines(self) -> list[dict[str, Any]]:

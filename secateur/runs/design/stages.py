@@ -67,8 +67,7 @@ class DesignWork(Work):
 
     def stages(self) -> list[Stage]:
         fit = [Stage("fit", self.fit)] if self._modelled else []
-        measure = [Stage("measure", self.measure)] if self._to_be_measured or self.c.baselines else []
-        return [*fit, self.search_stage(), *measure, Stage("report", self.report)]
+        return [*fit, self.search_stage(), Stage("measure", self.measure), Stage("report", self.report)]
 
     def efforts(self) -> Mapping[str, Effort]:
         # A candidate that is not measured takes milliseconds.
@@ -100,8 +99,8 @@ class DesignWork(Work):
 
     @property
     def _to_be_measured(self) -> bool:
-        """Whether the search leaves predictions behind: of latency, or of memory on a GPU."""
-        return self._modelled or (self.c.measure == "front" and self.device.type == "cuda" and "memory" in self.wanted)
+        """Whether the search leaves latency or memory of the front unknown, or predicted."""
+        return self.c.measure == "front" or not {"latency", "memory"} <= set(self.wanted)
 
     # The search.
 
@@ -163,12 +162,13 @@ class DesignWork(Work):
     # The front and the baselines, measured.
 
     def measure(self) -> None:
-        """Measure the front, whose latencies were predicted so far, and the baselines beside it, in turns."""
+        """Measure the front, whose latencies were predicted or not asked for so far, and the baselines beside it, in turns."""
         members = self._to_measure() if self._to_be_measured else []
         baselines = layer_scaled(self.c.backbone, self.run.space) if self.c.baselines else []
-        timed = self._in_turns([*(m.architecture for m in members), *(b.architecture for b in baselines)])
+        untimed = [m.architecture for m in members if self._modelled or not self._timed]
+        timed = self._in_turns([*untimed, *(b.architecture for b in baselines)])
         done = {t.key for t in self.run.trials if t.origin == MEASURED}
-        together = Together(self._measuring({"memory"} & set(self.wanted)), self.run.objectives, self.run.bounds)
+        together = Together(self._measuring({"memory"}), self.run.objectives, self.run.bounds)
         for member in members:
             if member.key not in done:
                 self.store.add(self._measured(member, timed.get(member.key, {}), together))
@@ -179,18 +179,20 @@ class DesignWork(Work):
             raise BoundError(f"nothing of the front keeps its bounds when it is measured: {'; '.join(reasons)}.")
 
     def _in_turns(self, architectures: Sequence[Architecture]) -> Found:
-        """Key → the latency of each, where latency is wanted."""
-        if not self._timed:
+        """Key → the latency of each."""
+        if not architectures:
             return {}
+        # Nobody searched by it where it is no objective: less will do.
+        seconds = self.c.seconds if self._timed else min(self.c.seconds, 1.0)
         # Once where an export comes first, which takes longer than the measurement.
-        turns = 1 if self.setup.exported else max(TURNS, round(self.c.seconds))
-        setup = replace(self.setup, seconds=self.c.seconds / turns)
+        turns = 1 if self.setup.exported else max(TURNS, round(seconds))
+        setup = replace(self.setup, seconds=seconds / turns)
         with self.progress.bar("measuring on this device") as advance:
             return measure_in_turns(
                 LatencyEstimator(self.build, setup, identity=self._identity),
                 list({a.key: a for a in architectures}.values()),
                 turns=turns,
-                seconds=self.c.seconds,
+                seconds=seconds,
                 found=dict(self.store.get_meta("timed", {})),
                 save=lambda found: self.store.set_meta("timed", found),
                 advance=advance,
@@ -199,7 +201,7 @@ class DesignWork(Work):
     def _measured(self, member: DesignMember, timed: Mapping[str, Any], together: Together) -> Trial:
         """A member with its measured latency, and its measured memory where that was predicted."""
         values, details = dict(member.values), dict(member.details)
-        if "latency" in values:
+        if self._modelled:
             details["predicted_latency"] = values["latency"]
         reason: str | None = timed.get("failure")
         if reason is None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from secateur.checkpoints.pretrained import AUTO_CLASSES
-from secateur.objectives import QUANTITIES
+from secateur.errors import BoundError
+from secateur.objectives import QUANTITIES, Bound
 from secateur.report import ReportData
 from secateur.report.data import Row
 from secateur.report.numbers import shown_as
 from secateur.report.rows import Column, Table
-from secateur.runs.prune.run import SUPERNET, PruneMember, PruneRun
+from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
+from secateur.study import Front
 from secateur.supernet.order import ORDER
+
+#: The shares of the unpruned network's layers at which the page names the best sub-network.
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
 
 
 class PruneReport(Report):
@@ -23,17 +31,25 @@ class PruneReport(Report):
 
     def data(self) -> ReportData:
         run = self.run
-        front = run.front
-        shown = {m.key: m for m in (*front, *(m for m in front.pool if m.polished is not None))}
+        front, lead = run.front, run.headline
+        keys = {m.key for m in (*front, *run.searched)}
+        cards = self._cards(front)
+        shown = [m for m in front.pool if m.key in keys or m.polished is not None or m.key in {c["key"] for c in cards}]
         return ReportData(
             **self.common(f"{run.model_name} on {run.task.get('name', run.configuration.data)}"),
             task=run.task,
             shape=run.shape,
-            unpruned={"values": {**run.unpruned, **run.measured.get("unpruned", {})}, "test": run.unpruned_test},
+            unpruned={"values": run.whole, "test": run.unpruned_test},
+            lead=self.lead(),
+            lead_key=lead.key if lead is not None else None,
+            lead_details=lead.gain.details() if lead is not None else "",
+            doubt=run.doubt,
+            chance=run.chance_score,
+            cards=cards,
             trials=[
                 {**trial_row(t), "plan": run.space.plan(t.architecture).as_dict()} for t in run.trials if t.origin != "polish"
             ],
-            front=[self._member(m) for m in sorted(shown.values(), key=lambda m: m.values["body_parameters"])],
+            front=[self._member(m) for m in sorted(shown, key=lambda m: m.values["body_parameters"])],
             curves={name: [{"step": step, **values} for step, values in run.store.curve(name)] for name in run.store.curves()},
             importance=self._importance(),
             notes=self._notes(),
@@ -46,11 +62,37 @@ class PruneReport(Report):
             "key": member.key,
             "architecture": str(member.architecture),
             "plan": member.plan.as_dict(),
-            "values": {**self.run.measured.get(member.key, {}), **member.values},
+            "values": {**member.values, "error": member.trial.values["error"]},
             "details": dict(member.details),
-            "test": member.test,
+            "test": member.shared_test,
+            "weights": member.weights,
+            "gain": member.gain.as_dict(),
+            "gain_text": str(member.gain),
+            "chance": not member.above_chance,
             "polished": {"values": dict(done.values), "test": member.polished_test} if done and done.complete else None,
         }
+
+    def _cards(self, front: Front[PruneMember]) -> list[dict[str, Any]]:
+        """The best at each share of the layers' parameters, by the rule of `front`, `export` and `run.front.best`."""
+        found = []
+        for limit in SHARES:
+            with contextlib.suppress(BoundError):
+                best = front.best(under={"body_parameters": Bound(limit, relative=True)})
+                found.append({"limit": limit, "key": best.key})
+        return found
+
+    def lead(self) -> str:
+        """What was gained and what it cost, before anything else."""
+        run, best = self.run, self.run.headline
+        if run.doubt is not None:
+            return run.doubt
+        if best is not None:
+            return f"{best.gain}: {_text(best)}, the fastest that keeps {KEPT:.0%} of what the model learned."
+        if not len(run.front):
+            return ""
+        known = "" if run.chance_score is None else f" above chance ({run.chance_score:.3f})"
+        best = run.front.best()
+        return f"No sub-network keeps {KEPT:.0%} of what the model learned{known}; the best is {best.gain}."
 
     def _importance(self) -> dict[str, Any] | None:
         path = self.run.folder / SUPERNET / ORDER
@@ -75,41 +117,53 @@ class PruneReport(Report):
     def _load_code(self) -> str:
         auto = AUTO_CLASSES[self.run.task.get("kind", "classification")]
         return (
-            f"secateur export {self.run.folder} --key {{key}} --to pruned\n\n"
+            f"secateur export {shlex.quote(str(self.run.folder))} --key {{key}} --to pruned\n\n"
             f"from transformers import {auto}\n"
             f'model = {auto}.from_pretrained("pruned", trust_remote_code=True)'
         )
 
     def table(self, members: Sequence[PruneMember], wide: bool) -> tuple[Table, str, Row | None]:
-        """Scores on validation and test data, polished ones beside, and costs."""
+        """Gains, costs and scores of the weights that an export writes."""
         run = self.run
-        rows = {m.key: m for m in members}
-        if len(members) > 1:  # polished networks are shown even where their shared weights are not on the front
-            rows.update({m.key: m for m in run.front.pool if m.polished is not None})
-        ordered = sorted(rows.values(), key=lambda m: m.values["body_parameters"])
-        costs = ["parameters"] * wide + [n for n in ("latency", "memory") if any(n in m.values for m in ordered)]
-        columns = [Column("key", "key"), Column("architecture", "architecture"), Column("body", "body", "share")]
-        columns += [Column(name, name, shown_as(name)) for name in costs]
-        scores = {"validation": "valid.", "test": "test", "polished_validation": "polished", "polished_test": "its test"}
-        columns += [Column(name, title, "score") for name, title in scores.items()]
-        last = {"architecture": "unpruned", "body": "100 %", **run.unpruned, **_scores(run.unpruned, run.unpruned_test)}
+        known = [n for n in ("latency", "memory") if any(n in m.values for m in members)]
+        columns = [Column("key", "key"), Column("architecture", "architecture")]
+        columns += [
+            Column("speedup", "faster", "times"),
+            Column("layers", "layers", "share"),
+            Column("points", "points", "points"),
+        ]
+        columns += [Column(n, n, shown_as(n)) for n in (["parameters", *known] if wide else known[:1])]
+        columns += [Column("validation", "valid.", "score"), Column("test", "test", "score")]
+        columns += [Column("perplexity", "perplexity", "number")] if run.task.get("kind") == "language_modelling" else []
+        columns += [Column("weights", "weights")] if wide else []
+        rows = [self._row(member) for member in sorted(members, key=lambda m: m.values["body_parameters"])]
+        last: Row = {"architecture": "unpruned", "layers": 1.0, **run.whole, **_scores(run.unpruned, run.unpruned_test)}
         title = f"{self.heading(members)}; scores are {run.task.get('main', 'score').replace('_', ' ')}"
-        return Table(columns, [self._row(member) for member in ordered]), title, last
+        if run.chance_score is not None:
+            title += f" (chance {run.chance_score:.3f}{', ? = no better' if any(r['chance'] for r in rows) else ''})"
+        return Table(columns, rows).filled("speedup", "points", "test"), title, last
 
     def _row(self, member: PruneMember) -> Row:
         share = member.values["body_parameters"] / (self.run.unpruned["body_parameters"] or 1)
-        row: Row = {"key": member.key[:8], "architecture": _text(member), "body": f"{100 * share:.1f} %", **member.values}
-        row |= _scores(member.values, member.test)
-        if member.polished is not None and member.polished.complete:
-            row |= _scores(member.polished.values, member.polished_test, "polished_")
-        return row
+        chance = not member.above_chance
+        row: Row = {"key": member.key[:8] + "?" * chance, "architecture": _text(member), "layers": share, "chance": chance}
+        gain = member.gain
+        row |= {**member.values, **_scores(member.values, member.test), "weights": member.weights}
+        return row | {"speedup": gain.speedup, "points": gain.points}
 
     def next_step(self) -> str:
-        return f"Export: secateur export {self.run.folder} --under body_parameters=50% --to pruned"
+        """Export by the user's own objective, at what the network named first reaches."""
+        best, costs = self.run.headline, [o.name for o in self.run.objectives if o.name != "error"]
+        name = next((n for n in costs if self.run.whole.get(n)), "body_parameters")
+        share = 0.5 if best is None else best.values[name] / self.run.whole[name]
+        bound = f"{name}={math.ceil(share * 100)}%"
+        return f"Export: secateur export {shlex.quote(str(self.run.folder))} --under {bound} --to pruned"
 
 
-def _scores(values: Mapping[str, Any], test: Mapping[str, Any] | None, prefix: str = "") -> dict[str, float | None]:
-    return {f"{prefix}validation": 1 - values["error"], f"{prefix}test": 1 - test["error"] if test else None}
+def _scores(values: Mapping[str, Any], test: Mapping[str, Any] | None) -> dict[str, float | None]:
+    tested = test or {}
+    score = 1 - tested["error"] if "error" in tested else None
+    return {"validation": 1 - values["error"], "test": score, "perplexity": tested.get("perplexity")}
 
 
 def _text(member: PruneMember) -> str:

@@ -8,11 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import StudyError
+from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
+from secateur.runs.prune.prediction import Fit, features, fits
 from secateur.runs.prune.settings import PruneSettings
 from secateur.study import Front, Journal, Member
+from secateur.tasks.chance import ABOUT
 from secateur.trial import POLISH, Trial
 
 if TYPE_CHECKING:
@@ -24,15 +28,35 @@ if TYPE_CHECKING:
 SUPERNET, MEMBERS = "supernet", "front"
 
 
+#: The share of what the unpruned network learned above chance that the network named first in every report keeps.
+KEPT = 0.9
+
+
 @dataclass(frozen=True)
 class PruneMember(Member):
-    """A sub-network of a run. `test` and `polished` are there once the run has got so far."""
+    """A sub-network of a run, with the weights that `save` writes: its polished ones where they validate no worse than the
+    super-network's. `values`, `test` and `gain` are of these weights."""
 
     run: PruneRun = field(compare=False, repr=False)
     #: Metrics on the test set, with shared weights; None where they were not computed.
-    test: dict[str, float] | None = None
+    shared_test: dict[str, float] | None = None
     #: The result of fine-tuning this sub-network, or None. Its `values` are on validation, its `details` on test data.
     polished: Trial | None = None
+    #: Its latency and memory, where they were measured after the search.
+    measured: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def weights(self) -> str:
+        """Whose weights `save` writes: `polished`, or `shared` with the super-network."""
+        done = self.polished
+        better = done is not None and done.complete and done.values["error"] <= self.trial.values["error"]
+        return "polished" if better else "shared"
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Its costs, with latency and memory where they were measured, and the error of the weights that `save` writes."""
+        best = self.polished if self.weights == "polished" and self.polished is not None else self.trial
+        return {**self.measured, **self.trial.values, "error": best.values["error"]}
 
     @property
     def plan(self) -> Plan:
@@ -40,10 +64,25 @@ class PruneMember(Member):
         return self.run.space.plan(self.architecture)
 
     @property
+    def test(self) -> dict[str, float] | None:
+        """Metrics on the test set, of the weights that `save` writes; None where they were not computed."""
+        return self.polished_test if self.weights == "polished" else self.shared_test
+
+    @property
     def polished_test(self) -> dict[str, float] | None:
         """Metrics on the test set after polishing, or None."""
         details = self.polished.details if self.polished is not None else {}
         return {n.removeprefix("test_"): float(v) for n, v in details.items() if n.startswith("test_")} or None
+
+    @property
+    def gain(self) -> Gain:
+        """How much faster and smaller than the unpruned network it is, and what that costs."""
+        return self.run.gain(self.values, self.test, {} if "latency" in self.values else self.run.predict(self.architecture))
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether it does better on validation data than an answer that ignores its input, as far as that is known."""
+        return self.run.above_chance(self.values["error"])
 
     def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
         """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says."""
@@ -56,8 +95,7 @@ class PruneMember(Member):
             raise StudyError(
                 f"the sub-network {self.key} was not polished. Polished ones: {', '.join(run.polished) or 'none'}."
             )
-        better = there and self.polished is not None and self.polished.values["error"] <= self.values["error"]
-        use = better if polished is None else polished
+        use = there and self.weights == "polished" if polished is None else polished
         network = None
         if use:
             network = run.supernet.extract(self.plan).eval()
@@ -77,14 +115,18 @@ class PruneMember(Member):
     def _facts(self, polished: bool) -> dict[str, Any]:
         """What the model card says of the sub-network with its shared or its polished weights."""
         run = self.run
-        values: Mapping[str, float] = self.polished.values if polished and self.polished else self.values
-        test = self.polished_test if polished and self.polished else self.test
+        error = (self.polished if polished and self.polished else self.trial).values["error"]
+        test = self.polished_test if polished and self.polished else self.shared_test
         unpruned = run.unpruned_test
+        gain = run.gain({**self.values, "error": error}, test, run.predict(self.architecture))
         return {
             "base_model": run.model_name,
             "task": run.task.get("name"),
             "metric": run.task.get("main"),
-            "validation": 1 - values["error"],
+            "gain": str(gain),
+            "gain_details": gain.details(),
+            "warning": "" if run.above_chance(error) else f"No better than chance ({run.chance_score:.3f}): do not use it.",
+            "validation": 1 - error,
             "test": 1 - test["error"] if test else None,
             "unpruned_validation": 1 - run.unpruned["error"],
             "unpruned_test": 1 - unpruned["error"] if unpruned else None,
@@ -116,7 +158,7 @@ class PruneRun(RunFolder):
 
     @property
     def measured(self) -> dict[str, dict[str, float]]:
-        """Key → latency and memory of networks measured for the report."""
+        """Key → latency and memory of the front's networks, and of the unpruned one (`unpruned`)."""
         return dict(self.store.get_meta("measured", {}))
 
     @property
@@ -125,12 +167,89 @@ class PruneRun(RunFolder):
         return {t.key: t for t in self.trials if t.origin == POLISH}
 
     @property
+    def searched(self) -> Front[PruneMember]:
+        """The front as the search left it: all on shared weights."""
+        return Front.of(self.trials, self.objectives, self.unpruned).map(lambda t: PruneMember(t, self))
+
+    @property
     def front(self) -> Front[PruneMember]:
-        """The Pareto set, as far as the search has got."""
-        trials, tests = self.trials, self.tests
+        """The Pareto set of what can be had: every sub-network that was tried, with the better of its weights."""
+        trials, tests, measured = self.trials, self.tests, self.measured
         polished = {t.key: t for t in trials if t.origin == POLISH}
-        found = Front.of(trials, self.objectives, self.unpruned)
-        return found.map(lambda t: PruneMember(t, self, tests.get(t.key), polished.get(t.key)))
+        pool = Front.of(trials, self.objectives, self.unpruned).pool
+        members = [PruneMember(t, self, tests.get(t.key), polished.get(t.key), measured.get(t.key, {})) for t in pool]
+        return Front(members, self.objectives, self.unpruned, whole=self.whole)
+
+    @property
+    def whole(self) -> dict[str, float]:
+        """The unpruned network's values, those measured after the search included."""
+        return {**self.measured.get("unpruned", {}), **self.unpruned}
+
+    @property
+    def chance(self) -> dict[str, dict[str, float]] | None:
+        """Split → metrics of the best answer that ignores its input; None in runs of versions that did not ask."""
+        found: dict[str, dict[str, float]] | None = self.store.get_meta("chance")
+        return found
+
+    @property
+    def chance_score(self) -> float | None:
+        """The same in the main metric, on validation data."""
+        return 1 - self.chance["validation"]["error"] if self.chance else None
+
+    def above_chance(self, error: float) -> bool:
+        """Whether an error on validation data is better than chance; also where chance is not known."""
+        return self.chance is None or error < self.chance["validation"]["error"]
+
+    @property
+    def doubt(self) -> str | None:
+        """What to say loudly where the unpruned network itself is not better than chance; else None."""
+        error, chance = self.unpruned.get("error"), self.chance_score
+        if error is None or chance is None or self.above_chance(error):
+            return None
+        metric = str(self.task.get("main", "score")).replace("_", " ")
+        return (
+            f"WARNING: the unpruned network has learned nothing: {metric} {1 - error:.3f} on validation data, and "
+            f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run means anything. "
+            "Check text and label columns, give more data or --epochs, or another --learning-rate."
+        )
+
+    @property
+    def headline(self) -> PruneMember | None:
+        """The sub-network to name first: the fastest (the smallest, where nothing was measured) that keeps `KEPT` of what the
+        unpruned network learned above chance, by validation data. None where there is none."""
+        floor = self.chance["validation"]["error"] if self.chance else 1.0
+        most = floor - KEPT * (floor - self.unpruned.get("error", 1.0))
+        good = [m for m in self.front if m.values["error"] <= most and m.above_chance]
+        costs = [m for m in good if "latency" in m.values]
+        cost = "latency" if costs else "body_parameters"
+        return min(costs or good, key=lambda m: (m.values[cost], m.values["error"]), default=None)
+
+    def gain(self, values: Mapping[str, float], test: Mapping[str, float] | None, predicted: Mapping[str, float]) -> Gain:
+        """From the unpruned network to one with these values: on test data where both were tested, else on validation data."""
+        before, chance = self.unpruned_test, self.chance or {}
+        tested = bool(test and before)
+        pair = (before, test) if tested else (self.unpruned, values)
+        data = "test" if tested else "validation"
+        error = chance.get(data, {}).get("error")
+        scores: dict[str, Any] = {
+            "score": tuple(1 - found["error"] for found in pair if found),
+            "metric": self.task.get("main", "score"),
+            "data": data,
+            "chance": None if error is None else 1 - error,
+        }
+        if test and before and "perplexity" in test and "perplexity" in before:
+            scores["perplexity"] = (before["perplexity"], test["perplexity"])
+        return gain_of(self.whole, values, scores, predicted)
+
+    def predict(self, architecture: Architecture) -> dict[str, float]:
+        """Latency and memory of a sub-network that was not measured, from those that were; empty where they are too few."""
+        plan = self.space.plan(architecture)
+        return {name: fit(features(plan)) for name, fit in self._fits.items()}
+
+    @cached_property
+    def _fits(self) -> dict[str, Fit]:
+        plans = {t.key: self.space.plan(t.architecture) for t in self.trials if t.key in self.measured}
+        return fits({key: features(plan) for key, plan in plans.items()}, self.measured)
 
     @cached_property
     def shape(self) -> dict[str, int]:

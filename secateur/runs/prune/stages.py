@@ -15,14 +15,16 @@ from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, S
 from secateur.estimators.base import Estimator
 from secateur.estimators.building import BuildOnce
 from secateur.estimators.cost import Cost
+from secateur.estimators.generation import GenerationEstimator
 from secateur.estimators.measuring import measuring
 from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
+from secateur.estimators.turns import measure_in_turns
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
 from secateur.methods.base import Method
 from secateur.runs.bounds import check_bounds
-from secateur.runs.progress import Advance, Progress
+from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
 from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage, Work
@@ -30,11 +32,14 @@ from secateur.runs.timing import Effort
 from secateur.spaces.pruning import Layer
 from secateur.study import Front
 from secateur.tasks import TaskData, load_task
+from secateur.tasks.chance import chance
 from secateur.training.polish import polish
 from secateur.trial import POLISH, Status, Trial
 
-#: Seconds in which one latency is measured, at most.
-SECONDS = 2.0
+#: Seconds in which one latency is measured, at most; in how many turns after the search, and in how many seconds all then.
+SECONDS, TURNS, ALL_SECONDS = 2.0, 3, 60.0
+#: Tokens that a language model writes when its generation is timed.
+TOKENS = 16
 
 
 class PruneWork(Work):
@@ -76,7 +81,7 @@ class PruneWork(Work):
         if self.method.keeps not in [stage.name for stage in steps]:
             steps.append(Stage(self.method.keeps, lambda: self.method.save(self.networks)))
         polish = [Stage("polish", self.polish)] if self.c.polish else []
-        return [*steps, self.search_stage(), *polish, Stage("report", self.report)]
+        return [*steps, self.search_stage(), *polish, Stage("measure", self.measure), Stage("report", self.report)]
 
     def searcher(self) -> Any:
         kind = find("searcher", self.c.searcher)
@@ -86,6 +91,8 @@ class PruneWork(Work):
         names = [o.name for o in self.run.objectives]
         if not self.run.unpruned:
             self.store.set_meta("unpruned", self._unpruned(names))
+            if (doubt := self.run.doubt) is not None:
+                self.note(doubt)
         return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._measuring(names)]
 
     def efforts(self) -> Mapping[str, Effort]:
@@ -126,6 +133,7 @@ class PruneWork(Work):
         task = data.task
         facts = {"name": task.name, "kind": task.kind, "main": task.main, "metrics": list(task.metrics), "sizes": sizes}
         self._keep("task", facts)
+        self._keep("chance", {split: chance(data, split) for split in ("validation", "test")})
         return data
 
     def _keep(self, name: str, value: Any) -> None:
@@ -142,18 +150,21 @@ class PruneWork(Work):
         plan = self.space.plan(architecture) if self.space.contains(architecture) else self.supernet.whole
         return self.supernet.extract(plan)
 
-    def _measuring(self, names: Sequence[str]) -> list[Estimator]:
-        """Estimators for those of latency and memory that are named."""
-        setup = Setup(
+    def _setup(self, length: int, seconds: float) -> Setup:
+        c = self.c
+        return Setup(
             device=self.device,
-            threads=self.c.threads,
-            batch=self.c.latency_batch,
-            length=self.length,
+            threads=c.threads,
+            batch=c.latency_batch,
+            length=length,
             kind=self.data.task.kind,
-            seconds=SECONDS,
+            seconds=seconds,
         )
+
+    def _measuring(self, names: Sequence[str], seconds: float = SECONDS) -> list[Estimator]:
+        """Estimators for those of latency and memory that are named."""
         identity = digest(str(self.supernet.model.config.to_dict()))
-        return measuring(names, BuildOnce(self._build), setup, identity=identity)
+        return measuring(names, BuildOnce(self._build), self._setup(self.length, seconds), identity=identity)
 
     def _counted(self) -> dict[str, float]:
         """The unpruned network's counts."""
@@ -186,6 +197,11 @@ class PruneWork(Work):
                 best = pool.best(under={"body_parameters": bound})
             except BoundError as error:
                 self.log.write("not polished", bound=str(bound), reason=str(error))
+                continue
+            if not self.run.above_chance(best.values["error"]):
+                self.note(
+                    f"Nothing with at most {bound} of the layers' parameters is better than chance: none of it was polished."
+                )
                 continue
             found.setdefault(best.key, best)
         return list(found.values())
@@ -223,16 +239,65 @@ class PruneWork(Work):
         )
         shutil.rmtree(scratch, ignore_errors=True)
 
+    def measure(self) -> None:
+        """Latency and memory of the unpruned network and of all that the fronts hold, in turns: what can be chosen by them."""
+        whole = self.layers.largest()
+        chosen = {m.key: m.architecture for m in (*self.run.searched, *self.run.front)}
+        several = [whole, *chosen.values()]
+        (latency,) = self._measuring(["latency"], min(SECONDS, ALL_SECONDS / len(several)) / TURNS)
+        with self.progress.bar("measuring on this machine") as advance:
+            timed = measure_in_turns(
+                latency,
+                several,
+                turns=TURNS,
+                found=dict(self.store.get_meta("timed", {})),
+                save=lambda found: self.store.set_meta("timed", found),
+                advance=advance,
+            )
+        others = Together([*self._measuring(["memory"]), *self._generating()], patient=True)
+        measured = self.run.measured
+        for architecture in several:
+            key = "unpruned" if architecture is whole else architecture.key
+            if key not in measured:
+                (found,) = others.evaluate([architecture])
+                entry = timed[architecture.key]
+                measured[key] = {**entry.get("values", {}), **found.values}
+                self._say_faults(architecture, [entry.get("failure"), found.reason], entry.get("details", {}))
+                self.store.set_meta("measured", measured)
+        self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
+        self._warn_of_embeddings()
+
+    def _say_faults(self, architecture: Architecture, reasons: Sequence[str | None], details: Mapping[str, Any]) -> None:
+        for reason in filter(None, reasons):
+            self.note(f"{architecture} could not be measured: {reason}.")
+        if details.get("latency_loaded"):
+            self.note("The machine was busy with other work while latencies were measured: they are too high.")
+
+    def _generating(self) -> list[Estimator]:
+        """For a language model, the latencies of a prompt and of each token after it."""
+        if self.data.task.kind != "language_modelling":
+            return []
+        room = longest_text(self.supernet.model.config) - TOKENS
+        return (
+            [GenerationEstimator(self._build, self._setup(min(self.length, room), SECONDS / TURNS), TOKENS)] if room > 0 else []
+        )
+
+    def _warn_of_embeddings(self) -> None:
+        """Where embeddings and head outweigh the layers, cutting layers cannot gain much: say so."""
+        body, whole = self.run.unpruned["body_parameters"], self.run.unpruned["parameters"]
+        if body < 0.5 * whole:
+            self.note(
+                f"Embeddings and head hold {1 - body / whole:.0%} of all parameters, and they are not pruned: a network with "
+                f"half of the layers' parameters still has {1 - 0.5 * body / whole:.0%} of all."
+            )
+
     def report(self) -> None:
-        """Test scores, measurements of the chosen, and the page. The test set is touched here and for polished ones only."""
+        """Test scores and the page. The test set is touched here and for polished ones only."""
         front, polished = self.run.front, self.run.polished
-        # those that the report compares with the unpruned network
-        wanted = set(polished) or {t.key for t in self._chosen()}
-        chosen = [m for m in front.pool if m.key in wanted]
-        keys = {m.key for m in front} | {m.key for m in chosen} | set(polished)
+        keys = {m.key for m in (*front, *self.run.searched)} | set(polished)
         members = [m for m in front.pool if m.key in keys]
         tests = self.run.tests
-        with self.progress.bar("scoring on test data", (0.0, 0.4)) as advance:
+        with self.progress.bar("scoring on test data") as advance:
             batches = list(self.data.batches("test", self.c.evaluation_batch))
             if self.run.unpruned_test is None:
                 self.store.set_meta("unpruned_test", score(self.supernet.model, self.data.task, batches))
@@ -241,23 +306,4 @@ class PruneWork(Work):
                     tests[member.key] = score(self._build(member.architecture), self.data.task, batches)
                 advance(done + 1, len(members))
         self.store.set_meta("tests", tests)
-        with self.progress.bar("measuring on this machine", (0.4, 1.0)) as advance:
-            self._measure([m.architecture for m in chosen], advance)
-        self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
         self.write_report()
-
-    def _measure(self, architectures: Sequence[Architecture], advance: Advance) -> None:
-        """Latency and memory of the unpruned network and of the chosen ones, for the report's before and after."""
-        measured = self.run.measured
-        together = Together(self._measuring(["latency", "memory"]), patient=True)
-        jobs = [("unpruned", self.layers.largest()), *((a.key, a) for a in architectures)]
-        for done, (key, architecture) in enumerate(jobs):
-            if key not in measured:
-                (found,) = together.evaluate([architecture])
-                measured[key] = dict(found.values)
-                if found.reason is not None:
-                    self.note(f"{architecture} could not be measured: {found.reason}.")
-                if found.details.get("latency_loaded"):
-                    self.note("The machine was busy with other work while latencies were measured: they are too high.")
-            advance(done + 1, len(jobs))
-        self.store.set_meta("measured", measured)

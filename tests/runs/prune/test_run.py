@@ -44,7 +44,7 @@ def test_a_run_is_a_folder(pruned: Path) -> None:
     assert None not in (settings["learning_rate"], settings["batch_size"])
     assert not (pruned / "supernet" / "training").exists()
     events = [json.loads(line)["event"] for line in (pruned / "log.jsonl").read_text().splitlines()]
-    assert events.count("stage") == 6
+    assert events.count("stage") == 7
     assert events.count("finished") == 1
 
 

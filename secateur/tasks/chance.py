@@ -1,0 +1,67 @@
+"""What can be had without a network: the score of an answer that never looks at its input."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secateur.tasks.examples import Examples, TaskData
+from secateur.tasks.metrics import Scorer, perplexity
+from secateur.tasks.task import Task
+
+#: What is answered, per kind of task.
+ABOUT = {
+    "classification": "always the same class",
+    "multiple_choice": "always the same answer",
+    "regression": "always the mean",
+    "language_modelling": "each token by its frequency",
+}
+
+
+def chance(data: TaskData, split: str) -> dict[str, float]:
+    """Every metric of the task and the `error`, on a split, of the best answer that ignores its input.
+
+    The class that scores best on the training data (the majority class by accuracy), the training data's mean, or the
+    training text's token frequencies, each token counted once more than it is there.
+    """
+    task, examples = data.task, data.split(split)
+    if task.kind == "language_modelling":
+        found = _unigrams(data, examples)
+    elif task.kind == "regression":
+        found = _scored(task, np.full((len(examples), 1), np.mean(_labels(data.train))), examples)
+    else:
+        classes = np.unique(_labels(data.train)).astype(int)
+        best = max(classes, key=lambda c: _constant(task, int(c), data.train)[task.main])
+        found = _constant(task, int(best), examples)
+    return {**found, "error": 1 - found[task.main]}
+
+
+def _constant(task: Task, label: int, examples: Examples) -> dict[str, float]:
+    most = max(label, int(_labels(examples).max()))
+    logits = np.zeros((len(examples), most + 1))
+    logits[:, label] = 1.0
+    return _scored(task, logits, examples)
+
+
+def _scored(task: Task, outputs: np.ndarray, examples: Examples) -> dict[str, float]:
+    scorer = Scorer(task)
+    scorer.update(outputs, _labels(examples))
+    return scorer.compute()
+
+
+def _labels(examples: Examples) -> np.ndarray:
+    return np.asarray(examples.labels)
+
+
+def _unigrams(data: TaskData, examples: Examples) -> dict[str, float]:
+    """Of the tokens that a network is scored on: all but each block's first."""
+    train, held_out = (
+        np.concatenate([np.asarray(row["input_ids"], dtype=np.int64)[1:] for row in part]) for part in (data.train, examples)
+    )
+    size = max(len(data.tokenizer), int(train.max()) + 1, int(held_out.max()) + 1)
+    counts = np.bincount(train, minlength=size) + 1.0
+    logs = np.log(counts / counts.sum())
+    found = {
+        "token_accuracy": float(np.mean(held_out == counts.argmax())),
+        "perplexity": perplexity(-float(logs[held_out].sum()), len(held_out)),
+    }
+    return {name: found[name] for name in data.task.metrics}
