@@ -115,7 +115,9 @@ def gain_of(
     is taken from `predicted`."""
     names = ("latency", "memory", "parameters", "body_parameters", "prompt_latency", "token_latency")
     known = {**(predicted or {}), **after}
-    pairs = {n: (float(before[n]), float(known[n])) for n in names if before.get(n) is not None and known.get(n) is not None}
+    pairs: dict[str, Any] = {
+        n: (float(before[n]), float(known[n])) for n in names if before.get(n) is not None and known.get(n) is not None
+    }
     guessed = "latency" in pairs and after.get("latency") is None
     return Gain(**pairs, **scores, predicted=guessed)
 

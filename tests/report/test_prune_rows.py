@@ -83,39 +83,33 @@ def test_metrics_table(tiny):
     assert [c.name for c in prune_rows.metrics_table(tiny, tiny.front[1]).columns] == ["metric", "unpruned", "shared"]
 
 
-def test_budgets_pick_by_validation_shared_and_polished_apart(tiny):
-    rows = {row["limit"]: row for row in prune_rows.budgets(tiny)}
-    assert {limit: row["key"] for limit, row in rows.items()} == {0.1: "e", 0.2: "a", 0.3: "a", 0.5: "c", 0.7: "c"}
-    assert {limit: row["polished_key"] for limit, row in rows.items()} == {0.1: None, 0.2: None, 0.3: None, 0.5: "c", 0.7: "c"}
-    assert rows[0.5]["validation"] == pytest.approx(0.7)
-    assert rows[0.5]["polished_validation"] == pytest.approx(0.75)
-    assert rows[0.2]["test"] == 0.45
+def test_cards_show_the_weights_that_an_export_writes(tiny):
+    gain = {"speedup": 2.5, "points": -3.0}
+    front = [{**tiny.front[0], "weights": "polished", "gain": gain, "gain_text": "2.5 × faster"}, *tiny.front[1:]]
+    data = dataclasses.replace(tiny, front=front, cards=[{"limit": 0.2, "key": "a"}, {"limit": 0.5, "key": "c"}])
+    small, half = prune_rows.cards(data)
+    assert (small["limit"], small["key"], small["weights"], small["speedup"]) == (0.2, "a", "shared", None)
+    assert (small["validation"], small["test"]) == (pytest.approx(0.5), 0.45)
+    assert (half["validation"], half["test"], half["weights"]) == (pytest.approx(0.75), 0.72, "polished")
+    assert (half["speedup"], half["points"], half["gain"]) == (2.5, -3.0, "2.5 × faster")
 
 
-def test_budgets_are_of_the_body_where_it_is_known(tiny):
+def test_shares_are_of_the_body_where_it_is_known(tiny):
     front = [{**e, "values": {**e["values"], "body_parameters": e["values"]["parameters"] - 100}} for e in tiny.front]
     unpruned = {**tiny.unpruned, "values": {**tiny.unpruned["values"], "body_parameters": 300}}
     data = dataclasses.replace(tiny, front=front, unpruned=unpruned)
     assert data.budget == "body_parameters"
-    assert [row["key"] for row in prune_rows.budgets(data)] == ["e", "e", "e", "a", "a"]
     assert prune_rows.front_table(data).rows[0]["body_parameters_share"] == 0.0
 
 
-def test_summary_names_the_best_at_half_the_size(tiny):
-    assert prune_rows.summary(tiny) == (
-        "Best at ≤ 50 % of parameters, polished: accuracy 0.7500 on validation data (unpruned 0.8000), "
-        "0.7200 on test data (unpruned 0.7500)."
-    )
-    bare = dataclasses.replace(tiny, front=tiny.front[1:])
-    assert prune_rows.summary(bare) == (
-        "Best at ≤ 50 % of parameters: accuracy 0.5000 on validation data (unpruned 0.8000), "
-        "0.4500 on test data (unpruned 0.7500)."
-    )
+def test_summary_is_the_lead(tiny):
+    assert prune_rows.summary(tiny) == "3 sub-networks on the Pareto front."
+    assert prune_rows.summary(dataclasses.replace(tiny, lead="2.9 × faster")) == "2.9 × faster"
 
 
-def test_without_the_unpruned_sizes_there_are_no_budgets(tiny):
+def test_without_the_unpruned_sizes_there_is_no_budget(tiny):
     unknown = dataclasses.replace(tiny, unpruned={"values": {"error": 0.2}, "test": None})
-    assert (unknown.budget, prune_rows.budgets(unknown)) == (None, [])
+    assert unknown.budget is None
     assert [row["key"] for row in prune_rows.front_table(unknown).rows] == ["c", "a", "e"]
 
 

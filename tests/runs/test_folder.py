@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from secateur.errors import ConfigurationError, StudyError
-from secateur.objectives import Bound
 from secateur.runs.design.run import DesignRun
 from secateur.runs.folder import open_run, parse_under
 from secateur.runs.prune.run import PruneRun
@@ -29,7 +28,10 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
 def test_bounds_as_the_command_line_has_them() -> None:
     assert parse_under(None) == {}
     found = parse_under(["body_parameters=50%", "latency<=20ms", " memory = 1MB"])
-    assert found == {"body_parameters": Bound.parse("50%"), "latency": Bound.parse("20ms"), "memory": Bound.parse("1MB")}
+    assert found == {"body_parameters": "50%", "latency": "20ms", "memory": "1MB"}
+    assert parse_under(["speedup=3x"]) == {"speedup": "3x"}
+    with pytest.raises(ConfigurationError, match="is no speed-up"):
+        parse_under(["speedup=fast"])
     with pytest.raises(ConfigurationError, match="no upper bound"):
         parse_under(["latency>=20ms"])
     with pytest.raises(ConfigurationError, match="names no bound"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,10 @@ def test_a_finished_run_says_where_to_go_on(pruned: Path, designed: Path, capsys
     PruneReport(open_run(pruned)).show_finished()
     shown = capsys.readouterr().out
     assert f"Report: {pruned / 'report.html'}" in shown
-    assert f"secateur export {pruned} --under body_parameters=50%" in shown
+    best = open_run(pruned).headline
+    share = best.values["body_parameters"] / open_run(pruned).unpruned["body_parameters"]
+    assert shown.startswith(str(best.gain))  # what was gained and what it cost, before anything else
+    assert f"secateur export {pruned} --under body_parameters={math.ceil(100 * share)}% --to" in shown
     DesignReport(open_run(designed)).show_finished()
     assert f"secateur train {designed} --key KEY" in capsys.readouterr().out
 

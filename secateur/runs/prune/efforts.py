@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.timing import Effort
 
-#: A sub-network's cost as a share of the whole one's, on average, and members of a front that are scored on test data.
+#: A sub-network's cost as a share of the whole one's, on average, and members of a front that are measured and tested.
 SHARE, MEMBERS = 0.3, 15
 
 
@@ -20,5 +20,6 @@ def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[st
     found = {stage: Effort(passes) for stage, passes in method.items()}
     found["search"] = Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * timed)
     found["polish"] = Effort(polished + len(levels) * SHARE * (sizes["validation"] + sizes["test"]))
-    found["report"] = Effort(MEMBERS * SHARE * sizes["test"], (1 + len(levels)) * seconds)
+    found["measure"] = Effort(0.0, MEMBERS * seconds)
+    found["report"] = Effort(MEMBERS * SHARE * sizes["test"], 2.0)
     return found

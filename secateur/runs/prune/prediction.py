@@ -8,6 +8,8 @@ import numpy as np
 
 from secateur.spaces.pruning import Plan
 
+#: With fewer measured networks nothing is predicted.
+LEAST = 3
 #: Counts of a sub-network → its latency or memory.
 Fit = Callable[[np.ndarray], float]
 
@@ -25,7 +27,7 @@ def fits(counts: Mapping[str, np.ndarray], measured: Mapping[str, Mapping[str, f
     found: dict[str, Fit] = {}
     for name in ("latency", "memory"):
         keys = [key for key in counts if measured[key].get(name)]
-        if len(keys) < len(next(iter(counts.values()), ())):
+        if len(keys) < LEAST:
             continue
         rows, values = np.stack([counts[k] for k in keys]), np.array([measured[k][name] for k in keys])
         # errors count as shares of the value: small networks matter as much as large ones

@@ -15,13 +15,14 @@ from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
 from secateur.runs.prune.prediction import Fit, features, fits
 from secateur.runs.prune.settings import PruneSettings
+from secateur.spaces.pruning import Plan, Shape
 from secateur.study import Front, Journal, Member
 from secateur.tasks.chance import ABOUT
 from secateur.trial import POLISH, Trial
 
 if TYPE_CHECKING:
     from secateur.export import Exported
-    from secateur.spaces.pruning import Plan, PruningSpace
+    from secateur.spaces.pruning import PruningSpace
     from secateur.supernet import Supernet
 
 #: What lies where in the folder of a run of `secateur prune`, beside what every run has.
@@ -248,8 +249,11 @@ class PruneRun(RunFolder):
 
     @cached_property
     def _fits(self) -> dict[str, Fit]:
-        plans = {t.key: self.space.plan(t.architecture) for t in self.trials if t.key in self.measured}
-        return fits({key: features(plan) for key, plan in plans.items()}, self.measured)
+        measured = self.measured
+        plans = {t.key: self.space.plan(t.architecture) for t in self.trials if t.key in measured}
+        if "unpruned" in measured:
+            plans["unpruned"] = Plan.whole(Shape(**self.shape))
+        return fits({key: features(plan) for key, plan in plans.items()}, measured)
 
     @cached_property
     def shape(self) -> dict[str, int]:
@@ -260,8 +264,6 @@ class PruneRun(RunFolder):
 
     @cached_property
     def space(self) -> PruningSpace:
-        from secateur.spaces.pruning import Shape
-
         space: PruningSpace = find("space", self.configuration.space)(Shape(**self.shape), **self.configuration.limits())
         return space
 

@@ -50,7 +50,7 @@ def test_a_run_is_a_folder(pruned: Path) -> None:
 
 def test_every_stage_is_in_the_journal(run: PruneRun) -> None:
     assert [(r.name, r.status) for r in Journal(run.store).rows()] == [
-        (name, "done") for name in ("warm-up", "order", "train", "search", "polish", "report")
+        (name, "done") for name in ("warm-up", "order", "train", "search", "polish", "measure", "report")
     ]
 
 
@@ -67,11 +67,12 @@ def test_front_counts_what_it_says(run: PruneRun) -> None:
 
 def test_errors_are_those_of_the_extracted_networks(run: PruneRun, data: TaskData) -> None:
     """What the study stored is what a user gets who extracts the network and scores it."""
-    for member in list(run.front)[:3]:
+    for member in list(run.searched)[:3]:
         network = run.supernet.extract(member.plan)
+        tested = run.member(member.key).shared_test
         assert score(network, data.task, data.batches("validation", 64))["error"] == pytest.approx(member.values["error"])
-        assert member.test is not None
-        assert score(network, data.task, data.batches("test", 64))["error"] == pytest.approx(member.test["error"])
+        assert tested is not None
+        assert score(network, data.task, data.batches("test", 64))["error"] == pytest.approx(tested["error"])
 
 
 def test_polished_scores_stand_beside(run: PruneRun, data: TaskData) -> None:
@@ -100,7 +101,7 @@ def test_export_takes_the_weights_that_validate_better(run: PruneRun, tmp_path: 
         member = run.member(key)
         stored = secateur.load(run.folder / "front" / key)
         shared = run.supernet.extract(member.plan)
-        expected = stored if trial.values["error"] <= member.values["error"] else shared
+        expected = stored if trial.values["error"] <= member.trial.values["error"] else shared
         export(run.folder, key=key[:8], to=tmp_path / key)
         export(run.folder, key=key[:8], to=tmp_path / f"{key}-polished", polished=True)
         export(run.folder, key=key[:8], to=tmp_path / f"{key}-shared", polished=False)

@@ -51,7 +51,7 @@ def test_the_papers_preset_to_the_letter(quick_prune: Any, tmp_path: Path) -> No
     assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, False)
     assert not run.polished
     assert all(t.origin == "asked" for t in run.trials)
-    assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "report"]
+    assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "measure", "report"]
 
 
 def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_path: Path) -> None:

@@ -1,0 +1,141 @@
+"""One rule of choice for front, export, report and API: the better of a network's weights, by its own validation score."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from secateur.errors import BoundError, ConfigurationError
+from secateur.runs.folder import open_run
+from secateur.runs.prune.prediction import features, fits
+from secateur.runs.prune.report import PruneReport
+from secateur.runs.prune.run import PruneMember, PruneRun
+from secateur.spaces.pruning import Plan
+from secateur.study import Front
+from secateur.trial import POLISH, Trial
+from secateur.verbs.export import export
+from secateur.verbs.front import front
+
+
+@pytest.fixture
+def run(pruned: Path) -> PruneRun:
+    found: PruneRun = open_run(pruned)
+    return found
+
+
+def test_every_member_that_can_be_chosen_was_measured(run: PruneRun) -> None:
+    for member in (*run.front, *(run.member(m.key) for m in run.searched)):
+        assert member.values["latency"] > 0
+        assert member.values["memory"] > 0
+        assert member.gain.speedup == run.whole["latency"] / member.values["latency"]
+        assert not member.gain.predicted
+
+
+def test_others_are_predicted_from_those_that_were(run: PruneRun) -> None:
+    others = [m for m in run.front.pool if "latency" not in m.values]
+    for member in others[:3]:
+        assert member.gain.predicted
+        assert "(predicted)" in str(member.gain)
+
+
+def test_the_fit_finds_what_linear_networks_cost() -> None:
+    """Non-negative least squares of numbers made from known weights gives these weights back."""
+    weights = np.array([5.0, 2.0, 1.0, 0.3, 0.01])
+    generator = np.random.default_rng(0)
+    counts = {str(i): np.array([1.0, *generator.integers(1, 9, 2), *generator.integers(1, 99, 2)]) for i in range(12)}
+    measured = {key: {"latency": float(row @ weights)} for key, row in counts.items()}
+    fit = fits(counts, measured)["latency"]
+    assert fit(np.array([1.0, 3, 3, 20, 50])) == pytest.approx(5 + 6 + 3 + 6 + 0.5)
+    assert fits({key: counts[key] for key in "01"}, measured) == {}
+    layers = [{"index": 0, "heads": 2, "units": 3}, {"index": 1, "heads": 0, "units": 4}]
+    plan = Plan.from_dict({"layers": layers})
+    assert features(plan).tolist() == [1, 1, 2, 2, 7]
+
+
+def test_polished_and_unpolished_compete_by_their_own_scores(run: PruneRun) -> None:
+    """A polished network that is smaller and better than an unpolished one is what every way to choose gives."""
+    big, small = sorted(run.searched.pool, key=lambda m: -m.values["body_parameters"])[:2]
+    assert small.values["body_parameters"] < big.values["body_parameters"]
+    better = Trial(None, small.architecture, values={**small.trial.values, "error": 0.0}, origin=POLISH)
+    members = [PruneMember(big.trial, run), PruneMember(small.trial, run, {"error": 0.9}, better)]
+    found = Front(members, run.objectives, run.unpruned, whole=run.whole)
+    assert [m.key for m in found] == [small.key]
+    best = found.best(under={"body_parameters": "100%"})
+    assert (best.key, best.weights, best.values["error"], best.test) == (small.key, "polished", 0.0, None)
+    worse = Trial(None, small.architecture, values={"error": 1.0}, origin=POLISH)
+    kept = PruneMember(small.trial, run, {"error": 0.9}, worse)
+    assert (kept.weights, kept.values["error"], kept.test) == ("shared", small.trial.values["error"], {"error": 0.9})
+
+
+def test_report_export_front_and_api_choose_alike(run: PruneRun, pruned: Path, tmp_path: Path) -> None:
+    cards = PruneReport(run).data().cards
+    assert cards
+    for card in cards:
+        bound = f"{100 * card['limit']:g}%"
+        best = run.front.best(under={"body_parameters": bound})
+        assert card["key"] == best.key
+        assert [m.key for m in front(pruned, under=[f"body_parameters={bound}"])] == [best.key]
+    exported = export(pruned, under=[f"body_parameters={bound}"], to=tmp_path / "chosen")
+    card_text = (exported.folder / "README.md").read_text()
+    assert f"**{best.gain}**" in card_text
+    assert f"{1 - best.test['error']:.4f}" in card_text  # the test score of the weights that were written
+    assert ("fine-tuned after" in card_text) == (best.weights == "polished")
+
+
+@pytest.mark.parametrize("bound", ["latency=1s", "speedup=0.001x", "memory=100%", "latency=1000%", "macs=100%"])
+def test_bounds_on_what_was_no_objective(run: PruneRun, bound: str) -> None:
+    (found,) = front(run.folder, under=[bound])
+    name = bound.split("=")[0].replace("speedup", "latency")
+    assert found.values["error"] == min(m.values["error"] for m in run.front.pool if name in m.values)
+
+
+def test_what_a_speedup_costs(run: PruneRun) -> None:
+    fastest = max(m.gain.speedup for m in run.front if m.gain.speedup)
+    answer = front(run.folder, faster=f"{fastest * 0.999:.6f}x")
+    assert re.match(r"[\d.]+ × faster costs (nothing|[\d.]+ points): ", str(answer))
+    assert answer.member.key[:8] in str(answer)
+    with pytest.raises(BoundError, match=r"`speedup` ≥ 1000x. The nearest has latency"):
+        front(run.folder, faster="1000x")
+    with pytest.raises(ConfigurationError, match="either --for or --under"):
+        front(run.folder, faster="2x", under=["latency=1s"])
+
+
+class TestChance:
+    def test_it_is_in_the_run_and_on_its_page(self, run: PruneRun) -> None:
+        assert run.chance is not None
+        assert run.chance_score == pytest.approx(run.chance["validation"]["accuracy"])
+        assert f"chance {run.chance_score:.4f}" in (run.folder / "report.html").read_text()
+
+    def test_a_network_that_learned_nothing_is_said_loudly(self, run: PruneRun, monkeypatch: pytest.MonkeyPatch) -> None:
+        always = {"validation": {"error": 0.0}, "test": {"error": 0.0}}
+        monkeypatch.setattr(PruneRun, "chance", property(lambda _: always))
+        assert run.doubt is not None
+        assert "has learned nothing" in run.doubt
+        assert PruneReport(run).lead() == run.doubt
+        assert run.headline is None
+
+    def test_what_is_no_better_is_marked_and_warned_of(
+        self, run: PruneRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worst = max(run.front, key=lambda m: m.values["error"])
+        level = {"error": worst.values["error"]}
+        monkeypatch.setattr(PruneRun, "chance", property(lambda _: {"validation": level, "test": level}))
+        assert not worst.above_chance
+        assert run.headline is None or run.headline.key != worst.key
+        table, title, _ = PruneReport(run).table(list(run.front), wide=False)
+        assert "? = no better" in title
+        assert [r["key"] for r in table.rows if r["key"].startswith(worst.key[:8])] == [f"{worst.key[:8]}?"]
+        exported = worst.save(tmp_path / "poor", polished=False)
+        if worst.weights == "shared":
+            assert "No better than chance" in exported.warning
+            assert exported.warning in (tmp_path / "poor" / "README.md").read_text()
+
+
+def test_numbers_for_machines(run: PruneRun) -> None:
+    found = next(iter(run.front)).gain.as_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found["unpruned_latency"] == run.whole["latency"]
