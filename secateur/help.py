@@ -24,7 +24,7 @@ HelpAll = Annotated[
 ]
 
 
-def _sections(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+def sections(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Topic → its options as they are typed, and what they are for. `Options` are those without a topic."""
     found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(ctx):
@@ -45,14 +45,14 @@ class Command(TyperCommand):
         return [piece.strip("{}").upper() for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        sections = _sections(self, ctx)
-        topics = [title for title in sections if title not in ("Arguments", "Options")]
-        for title, records in sections.items():
+        found = sections(self, ctx)
+        topics = [title for title in found if title not in ("Arguments", "Options")]
+        for title, records in found.items():
             if title not in topics or _EVERYTHING in ctx.meta:
                 with formatter.section(title):
                     formatter.write_dl(records)
         if topics and _EVERYTHING not in ctx.meta:
-            more = sum(len(sections[title]) for title in topics)
+            more = sum(len(found[title]) for title in topics)
             told = ", ".join(topic[0].lower() + topic[1:] for topic in topics)
             formatter.write_paragraph()
             formatter.write_text(f"{more} more options ({told}): {ctx.command_path} --help-all")
@@ -63,6 +63,6 @@ class Group(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)
-        for title, records in _sections(self, ctx).items():
+        for title, records in sections(self, ctx).items():
             with formatter.section(title):
                 formatter.write_dl(records)
