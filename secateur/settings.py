@@ -42,8 +42,9 @@ class Option:
             return None if isinstance(value, bool) else f"`{name}` must be true or false, got {value!r}."
         if kinds & {int, float} and (isinstance(value, int | float) or not kinds & {str, list}):
             return self._number_fault(name, value, whole=float not in kinds)
-        if self.known is not None and value not in self.known:
-            return UnknownNameError(name, str(value), self.known).faults[0]
+        for one in value if isinstance(value, list) else [value]:
+            if self.known is not None and one not in self.known:
+                return UnknownNameError(name, str(one), self.known).faults[0]
         if str in kinds and not isinstance(value, str) and not any(get_origin(kind) in (list, tuple) for kind in kinds):
             return f"`{name}` must be text, got {value!r}."
         return None

@@ -11,6 +11,7 @@ from secateur.estimators.base import Estimator
 from secateur.spaces.pruning import PruningSpace
 from secateur.supernet import Supernet
 from secateur.tasks import TaskData
+from secateur.training.logs import Logs
 
 #: A stage's name in the journal, and what is done.
 Step = tuple[str, Callable[[], None]]
@@ -25,6 +26,8 @@ class Bench(Protocol):
     space: PruningSpace
     device: str
     progress: Any
+    #: Where trainings are logged to.
+    logs: Logs
     #: Where a method keeps its network.
     networks: Path
 

@@ -105,5 +105,6 @@ class WeightSharing(Method):
         chosen = find("strategy", strategy)(bench.space, k=bench.c.k)
         folder = bench.networks / SCRATCH / name
         with bench.progress.bar(f"training ({strategy})") as advance:
-            rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, device=bench.device, progress=advance)
+            options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of(name)}
+            rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, **options)
         bench.keep_curve(name, rows)

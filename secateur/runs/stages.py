@@ -17,7 +17,8 @@ from secateur.runs.bounds import nothing_found
 from secateur.runs.folder import LOG, PROGRESS, RunFolder
 from secateur.runs.progress import Moment, Progress
 from secateur.runs.timing import Effort
-from secateur.study import Executor, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.study import Executor, Front, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.training.logs import Logs
 from secateur.trial import Status, Trial
 
 
@@ -37,6 +38,8 @@ class Work(ABC):
         self.store = run.store
         self.journal = Journal(run.store)
         self.progress = progress
+        #: Where trainings and the search are logged to: a library that is missing is said now.
+        self.logs = Logs.of_run(getattr(self.c, "log_to", ()), self.folder)
         self._run = run
 
     @cached_property
@@ -120,12 +123,15 @@ class Work(ABC):
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
             executor = Processes(recipe, self.c.workers)
             self.note(f"{self.c.workers} processes searched side by side: the same seed may find another front.")
-        with executor, self.progress.bar(f"searching ({self.c.searcher})") as advance:
+        logs = self.logs.of("search")
+        with executor, self.progress.bar(f"searching ({self.c.searcher})") as advance, logs.writer() as write:
 
             def on_trial(_: Trial) -> None:
                 nonlocal ended
                 ended += 1
                 advance(ended, wanted)
+                if logs.to and (front := study.front()).members:
+                    write(ended, self._reached(front))
 
             study = Study(
                 self.store,
@@ -142,6 +148,13 @@ class Work(ABC):
             self.note(f"The searcher found nothing new after {ended} of {wanted} trials and stopped.")
         if not study.front().members:
             raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
+
+    def _reached(self, front: Front[Any]) -> dict[str, float]:
+        """What is logged of a search. The reference is fixed, so that a later point can be compared with an earlier one."""
+        first = front.objectives[0]
+        best = min(first.sign * member.values[first.name] for member in front) * first.sign
+        corner = {**front.unpruned, first.name: max(1.0, 1.1 * front.unpruned[first.name])}
+        return {f"best_{first.name}": best, "hypervolume": front.hypervolume(corner)}
 
     def asked(self) -> list[tuple[Any, str]]:
         """All that is optimised or bounded, and as the user wrote it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
 
@@ -38,6 +39,7 @@ def polish(
     *,
     device: str = "cpu",
     progress: Told | None = None,
+    logs: Logs = NO_LOGS,
 ) -> list[dict[str, float]]:
     """Fine-tune `student` in place on `data` (a TaskData), and leave it in eval mode. Returns the log rows.
 
@@ -45,9 +47,9 @@ def polish(
     """
     training = teacher.training
     teacher.eval()
-    given = (data, settings, folder, device, progress)
+    given = (data, settings, folder, device, progress, logs)
     try:
-        rows = run_stage(lambda: PolishTrainer(teacher, model=student, **task_arguments(*given)), student, folder)
+        rows = run_stage(lambda: PolishTrainer(teacher, model=student, **task_arguments(*given)), student, folder, logs)
     finally:
         teacher.train(training)
     student.eval()

@@ -18,12 +18,15 @@ from transformers.utils import logging
 from secateur.errors import ConfigurationError, StudyError, disk_is_full
 from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged, resumable
 from secateur.training.distillation import distillation_loss
+from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.random_state import preserved_random_state
 from secateur.training.sampling import EpochSampler
 from secateur.training.settings import SCHEDULES, TrainingSettings
 
 
-def training_arguments(settings: TrainingSettings, folder: Path, examples: int, device: str) -> TrainingArguments:
+def training_arguments(
+    settings: TrainingSettings, folder: Path, examples: int, device: str, logs: Logs = NO_LOGS
+) -> TrainingArguments:
     """Trainer's arguments for these settings; `examples` is the size of the training set."""
     batch = settings.batch_size * int(os.environ.get("WORLD_SIZE", "1"))
     steps = settings.total_steps(math.ceil(examples / batch))
@@ -49,12 +52,12 @@ def training_arguments(settings: TrainingSettings, folder: Path, examples: int, 
         logging_strategy="steps",
         logging_steps=max(1, steps // 100),
         logging_nan_inf_filter=False,
-        report_to=[],
         disable_tqdm=True,
         use_cpu=device == "cpu",
         dataloader_pin_memory=device != "cpu",
         ddp_find_unused_parameters=True,  # a sub-network leaves parameters without gradients
         remove_unused_columns=False,
+        **logs.arguments(),
     )
 
 
@@ -79,13 +82,15 @@ class Watch(TrainerCallback):
             raise diverged(state.global_step)
 
 
-def task_arguments(data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Told | None) -> dict[str, Any]:
+def task_arguments(
+    data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Told | None, logs: Logs
+) -> dict[str, Any]:
     """What a StageTrainer needs to train on `data` (a TaskData), beside the model."""
     return {
         "settings": settings,
         "regression": data.task.kind == "regression",
         "language_modelling": data.task.kind == "language_modelling",
-        "args": training_arguments(settings, folder, len(data.train), device),
+        "args": training_arguments(settings, folder, len(data.train), device, logs),
         "train_dataset": data.train,
         "data_collator": data.collate,
         "callbacks": [Watch(progress)],
@@ -203,15 +208,16 @@ def without_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path) -> list[dict[str, float]]:
+def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path, logs: Logs = NO_LOGS) -> list[dict[str, float]]:
     """Make a trainer of `model` and train, from the last checkpoint in `folder` where there is one.
 
     Returns the log rows (step, loss, learning_rate, …). Raises StudyError for a damaged checkpoint, EvaluationFailure where
     training diverges.
     """
     last = resumable(folder)
-    with preserved_random_state(), without_bars(), lent(model):
+    with preserved_random_state(), without_bars(), lent(model), logs.open():
         trainer = make()
+        logs.place(trainer.callback_handler.callbacks)
         result = trainer.train(resume_from_checkpoint=last)
         if not math.isfinite(result.training_loss):  # also what came after the last log row
             raise diverged(result.global_step)

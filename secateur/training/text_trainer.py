@@ -22,6 +22,7 @@ from secateur.tasks.metrics import perplexity
 from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import diverged, resumable
+from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, Watch, run_stage, training_arguments, without_bars
 
@@ -204,6 +205,8 @@ class TextTrainer(StageTrainer):
         self._since = time.perf_counter()
         row = {"step": step, "train_loss": train_loss, "validation_loss": score.loss, "evaluation_seconds": self._since - now}
         self.state.log_history.append(row)
+        told = {"loss": train_loss, "eval_loss": score.loss}
+        self.callback_handler.on_log(self.args, self.state, self.control, told)  # type: ignore[no-untyped-call]
         self.summed.zero_()
         self.summed_steps = 0
 
@@ -247,6 +250,7 @@ def train_text(
     evaluations: int | Sequence[float] = 20,
     device: str = "cpu",
     progress: Told | None = None,
+    logs: Logs = NO_LOGS,
 ) -> TextResult:
     """Train a causal language model in place, on windows of `length` tokens, and leave it in eval mode on the device.
 
@@ -264,8 +268,8 @@ def train_text(
     made: list[TextTrainer] = []
 
     def make() -> TextTrainer:
-        arguments = training_arguments(settings, folder, len(data), device)
-        arguments.set_logging(strategy="no", report_to=[])
+        arguments = training_arguments(settings, folder, len(data), device, logs)
+        arguments.set_logging(strategy="no", report_to=list(logs.to))
         arguments.disable_tqdm = True
         trainer = TextTrainer(
             model=model,
@@ -288,7 +292,7 @@ def train_text(
     if last is not None and reached == steps:
         return _finished(make(), last, reached)
     with _ctrl_c(lambda: made[0] if made else None):
-        run_stage(make, model, folder)
+        run_stage(make, model, folder, logs)
     trainer = made[0]
     if trainer.state.global_step < steps:
         raise Stopped(f"stopped after step {trainer.state.global_step} of {steps}; what was done is saved.")

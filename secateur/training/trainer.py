@@ -13,6 +13,7 @@ import torch
 
 from secateur.rng import generator
 from secateur.supernet import Supernet
+from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
 from secateur.training.strategies import Strategy
@@ -64,10 +65,11 @@ def train_supernet(
     *,
     device: str = "cpu",
     progress: Told | None = None,
+    logs: Logs = NO_LOGS,
 ) -> list[dict[str, float]]:
     """Fine-tune the super-network on `data` (a TaskData); its training checkpoints go to `folder`. Returns the log rows.
 
     Resumes from the folder's last checkpoint. The model's mode and the global random state are as before afterwards.
     """
-    given = (data, settings, folder, device, progress)
-    return run_stage(lambda: SupernetTrainer(supernet, strategy, **task_arguments(*given)), supernet.model, folder)
+    given = (data, settings, folder, device, progress, logs)
+    return run_stage(lambda: SupernetTrainer(supernet, strategy, **task_arguments(*given)), supernet.model, folder, logs)

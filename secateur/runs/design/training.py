@@ -13,6 +13,7 @@ from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, Stud
 from secateur.runs.progress import Progress
 from secateur.settings import Settings, option, shared
 from secateur.spaces.decoder_sizes import Sizes
+from secateur.training.logs import Logs, LogSettings
 from secateur.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class TrainSettings(Settings):
     mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAINING)
     onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
     int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
+    log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAINING)
     device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
     seed: int = shared(TrainingSettings, "seed", about="The seed of weights, order and dropout.", panel=_TRAINING)
 
@@ -103,6 +105,7 @@ class Trained:
 def train_architecture(architecture: Architecture, sizes: Sizes, settings: TrainSettings, *, progress: bool = False) -> Trained:
     """Train one architecture of the space `decoder` on a text; `settings.to` gets checkpoint, tokenizer, curve and card."""
     settings.check()
+    logs = Logs.of_run(settings.log_to, Path(settings.to))
     if settings.onnx or settings.int8:
         from secateur.export.forms import need_onnx
 
@@ -131,7 +134,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     ends = {"bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
     model = build(architecture, sizes, dropout=settings.dropout, seed=settings.seed, **ends)
     _begin(folder, started, words if new else None)
-    result = _train(model, tokens, settings, str(where), bars)
+    result = _train(model, tokens, settings, str(where), bars, logs)
     test = None
     if tokens.test is not None:
         test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
@@ -145,14 +148,14 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     return trained
 
 
-def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str, bars: Progress) -> TextResult:
+def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str, bars: Progress, logs: Logs) -> TextResult:
     """Train the model in place, or go on with it; errors say what to do then."""
     from secateur.checkpoints.quiet import quiet
     from secateur.training.text_trainer import train_text
 
     again = f"Go on with the same command: the training in `{settings.to}` continues where it was."
     steps = Path(settings.to) / UNFINISHED / "steps"
-    options: dict[str, Any] = {"length": settings.length, "evaluations": settings.evaluations, "device": device}
+    options: dict[str, Any] = {"length": settings.length, "evaluations": settings.evaluations, "device": device, "logs": logs}
     try:
         with bars.bar("training") as advance, quiet():
             return train_text(model, tokens.train, tokens.validation, settings.training(), steps, **options, progress=advance)

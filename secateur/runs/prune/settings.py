@@ -16,6 +16,7 @@ from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
+from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
 _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
@@ -131,6 +132,7 @@ class PruneSettings(RunSettings):
         128, "Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE, least=1
     )
     threads: int = option(1, "CPU threads of a measured pass.", panel=_MEASURE, least=1)
+    log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAIN)
     device: str = shared(RunSettings, "device", about="cpu, cuda, cuda:N, mps, or auto for a GPU where there is one.")
 
     @classmethod
@@ -144,7 +146,7 @@ class PruneSettings(RunSettings):
         largest = [o.name for o in several if isinstance(o, Objective) and o.direction == "max"]
         if largest:
             raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
-        for name in ("text", "objectives", "polish_at"):
+        for name in ("text", "objectives", "polish_at", "log_to"):
             if out.get(name) is not None:
                 value = out[name]
                 out[name] = [str(value)] if isinstance(value, str | Objective) else [str(v) for v in value]

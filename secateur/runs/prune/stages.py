@@ -212,9 +212,8 @@ class PruneWork(Work):
         scratch = self.networks / "training" / f"polish-{key}"
         try:
             with self.progress.bar(title, part) as advance:
-                rows = polish(
-                    student, self.supernet.model, self.data, self.c.polishing(), scratch, device=self.device, progress=advance
-                )
+                options: dict[str, Any] = {"device": self.device, "progress": advance, "logs": self.logs.of(scratch.name)}
+                rows = polish(student, self.supernet.model, self.data, self.c.polishing(), scratch, **options)
         except EvaluationFailure as failure:
             self.log.write("polish failed", key=key, reason=str(failure))
             self.store.add(Trial(None, trial.architecture, Status.FAILED, reason=str(failure), origin=POLISH))
