@@ -80,9 +80,9 @@ def test_help_of_every_command(verb: list[str]) -> None:
 @pytest.mark.parametrize("verb", names("verb"))
 def test_every_argument_of_the_api_is_an_option(verb: str) -> None:
     text = everything(verb)
-    plural = {"objectives": "--objective", "bounds": "--bound", "open_": "--open"}
+    other = {"objectives": "--objective", "bounds": "--bound", "open_": "--open", "faster": "--for"}
     for name in inspect.signature(find("verb", verb)).parameters:
-        option = plural.get(name, "--" + name.replace("_", "-"))
+        option = other.get(name, "--" + name.replace("_", "-"))
         assert re.search(rf"{option}\b(?!-)", text) or f"  {name} " in text, option
 
 

@@ -39,7 +39,7 @@ run = secateur.prune(str(here / "model"), str(here / "data.csv"), to=here / "run
                      polish_epochs=1.0, device=sys.argv[2], progress=False)
 run.front.best(under={"body_parameters": "90%"}).save(here / "saved")
 secateur.load(here / "saved")
-print(f"a front of {len(run.front)}")
+print("pruned, saved, loaded")
 """
 LOOK = """
 import json, os, platform, sys
@@ -107,7 +107,17 @@ class Trial:
         """The quick tests in these folders, on the installed package. Returns pytest's closing line."""
         where = _output([str(self.bin / "python"), "-c", "import secateur; print(secateur.__file__)"], cwd=self.folder)
         assert Path(where).is_relative_to(self.folder), f"not the wheel's: {where}"
-        command = [str(self.bin / "pytest"), "-m", "not slow", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+        command = [
+            str(self.bin / "python"),
+            "-m",
+            "pytest",
+            "-m",
+            "not slow",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            str(ROOT / "pyproject.toml"),
+        ]
         command += [str(ROOT / "tests" / name) for name in folders]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
         found = re.findall(r"^[^\n]*\d+ passed[^\n]*$", done.stdout, re.MULTILINE)
