@@ -19,6 +19,13 @@ class Exported:
     files: tuple[str, ...]
     #: What to say of it before anyone uses it.
     warning: str = ""
+    #: Where it lies on a hub, once it was pushed.
+    url: str | None = None
+
+    def __str__(self) -> str:
+        lines = [self.url or str(self.folder), f"  files: {', '.join(self.files)}"]
+        lines += [f"  largest difference, {name}: {value:.1e}" for name, value in self.differences.items()]
+        return "\n".join([*lines, *([f"  {self.warning}"] if self.warning else [])])
 
     @classmethod
     def found(cls, folder: Path, form: str, differences: dict[str, float], warning: str = "") -> Exported:

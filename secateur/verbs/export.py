@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -10,6 +12,8 @@ import typer
 from secateur.checkpoints.folders import is_trained
 from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
+from secateur.export.hub import check_push
+from secateur.export.hub import push as push_folder
 from secateur.export.trained import export_trained
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
@@ -37,6 +41,12 @@ def export(
     ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx as well.")] = False,
     int8: Annotated[bool, typer.Option("--int8", help="Write model.int8.onnx as well.")] = False,
+    push: Annotated[
+        str | None, typer.Option(help="Upload it to a hub under this name, user/name; without --to it is kept nowhere else.")
+    ] = None,
+    private: Annotated[
+        bool | None, typer.Option("--private/--public", help="Who may see what --push makes.", show_default=False)
+    ] = None,
 ) -> Exported:
     """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so.
 
@@ -44,8 +54,31 @@ def export(
 
     Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
     """
+    if private is not None and push is None:
+        raise ConfigurationError("--private and --public are for --push NAME, which is not given.")
+    if push is None:
+        return _exported(run, to, under, key, polished, onnx=onnx, int8=int8)
+    check_push(push)
+    with TemporaryDirectory() as scratch:
+        place = to if to is not None or is_trained(run) else Path(scratch) / push.rpartition("/")[2]
+        exported = _exported(run, place, under, key, polished, onnx=onnx, int8=int8, pushed=True)
+        return replace(exported, url=push_folder(exported.folder, push, private=private))
+
+
+def _exported(
+    run: Path,
+    to: Path | None,
+    under: list[str] | None,
+    key: str | None,
+    polished: bool | None,
+    *,
+    onnx: bool,
+    int8: bool,
+    pushed: bool = False,
+) -> Exported:
+    """What is asked for, as a folder."""
     if is_trained(run):
-        return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx=onnx, int8=int8)
+        return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx, int8, pushed)
     if to is None:
         raise ConfigurationError("say where to: --to names the folder to write, a new one.")
     opened = open_run(run)
@@ -58,17 +91,19 @@ def export(
     return exported
 
 
-def _forms(folder: Path, to: Path | None, choices: dict[str, object], *, onnx: bool, int8: bool) -> Exported:
+def _forms(folder: Path, to: Path | None, choices: dict[str, object], onnx: bool, int8: bool, pushed: bool) -> Exported:
     """The ONNX forms of a trained folder."""
     faults = [
         f"`{name}` chooses among a run's sub-networks, and `{folder}` holds one trained network: leave it out."
         for name, value in choices.items()
         if value is not None and value != []
     ]
-    if not (onnx or int8):
+    if not (onnx or int8) and (to is not None or not pushed):
         faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
     if faults:
         raise ConfigurationError(faults)
     if (folder / UNFINISHED).exists():
         raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
+    if not (onnx or int8):
+        return Exported.found(folder, "carried", {})
     return export_trained(folder, to, onnx=onnx, int8=int8)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture
@@ -112,6 +113,19 @@ class PruneMember(Member):
             kind=run.task["kind"],
             facts=self._facts(use),
         )
+
+    def push(self, name: str, *, private: bool | None = None, token: str | None = None, **forms: Any) -> str:
+        """Export the sub-network (`forms` as of `save`) and upload it to a hub as `name`; its address.
+
+        The repository is made where there is none, `private` as you say. The token is that of `hf auth login` or HF_TOKEN.
+        """
+        from secateur.export.hub import check_push, push
+
+        check_push(name, token)
+        with TemporaryDirectory() as scratch:
+            folder = Path(scratch) / name.rpartition("/")[2]  # the card is named after it
+            self.save(folder, **forms)
+            return push(folder, name, private=private, token=token)
 
     def _facts(self, polished: bool) -> dict[str, Any]:
         """What the model card says of the sub-network with its shared or its polished weights."""
