@@ -82,7 +82,7 @@ class Bound:
             if match is None:
                 raise ValueError(text)
             number = float(match[1])
-            if not math.isfinite(number):
+            if not abs(number) < 1e24:  # also nan; more than any suffix could be meant to give
                 raise ValueError(text)
         except ValueError:
             raise ConfigurationError(
@@ -108,6 +108,23 @@ class Bound:
     def __str__(self) -> str:
         """Spelt so that `parse` reads the same bound: 15 digits."""
         return f"{self.value * 100:.15g}%" if self.relative else f"{self.value:.15g}"
+
+
+def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bool = True) -> Bound:
+    """The bound on a quantity; `said` is what the user wrote.
+
+    Raises ConfigurationError for one in another's unit, and for one of a cost that nothing can meet or all things do.
+    """
+    bound, said = Bound.parse(given), said or str(given)
+    quantity = QUANTITIES.get(name, Quantity("", ""))
+    suffix = re.sub(r"^[-+0-9._eE\s]+", "", str(given)).strip()
+    kind = "s" if suffix.endswith("s") else "B" if suffix.endswith("B") else ""
+    if (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s"):
+        raise ConfigurationError(f"`{said}`: `{suffix}` is no unit of `{name}`.")
+    # A proxy of quality may be negative; an error of 0 is rare, but there.
+    if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and name != "error")):
+        raise ConfigurationError(f"`{said}`: a bound on `{name}` must be above 0.")
+    return bound
 
 
 @dataclass(frozen=True)
@@ -140,7 +157,7 @@ class Objective:
             side = "upper" if sign[0] == "<" else "lower"
             if side in sides:
                 raise ConfigurationError(f"`{text}` bounds `{name}` twice on the same side.")
-            sides[side] = Bound.parse(bound)
+            sides[side] = bound_on(name, bound, text, upper=side == "upper")
         direction = QUANTITIES[name].direction if name in QUANTITIES else "min"
         return cls(name, direction, upper=sides.get("upper"), lower=sides.get("lower"))
 
@@ -179,7 +196,10 @@ class Objective:
 
 def parse_bounds(under: Mapping[str, str | float | Bound]) -> list[tuple[str, Bound]]:
     """Upper bounds by name. `speedup` (`"3x"`, 3) bounds the latency: at most a third of the unpruned network's."""
-    return [("latency", _speedup(bound)) if name == "speedup" else (name, Bound.parse(bound)) for name, bound in under.items()]
+    return [
+        ("latency", _speedup(bound)) if name == "speedup" else (name, bound_on(name, bound, f"{name}={bound}"))
+        for name, bound in under.items()
+    ]
 
 
 def _speedup(factor: str | float | Bound) -> Bound:

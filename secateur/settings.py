@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
 from secateur.errors import ConfigurationError, UnknownNameError
+
+#: Beyond these a size is a slip of the pen: a batch, the tokens of a text, the examples of a data set, the trials of a search.
+MOST_BATCH, MOST_TOKENS, MOST_EXAMPLES, MOST_TRIALS = 65_536, 1_000_000, 10**9, 1_000_000
+#: Seconds in a day: no measurement may take longer.
+DAY = 86_400
+#: Threads or processes at work at once. Thousands would end the process before an error could be raised.
+MOST_THREADS = max(64, 4 * (os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
@@ -35,23 +44,21 @@ class Option:
 
     def fault(self, name: str, hint: Any, value: Any) -> str | None:
         """Why `value` may not be this setting, in a sentence; None where it may. `hint` is the field's type."""
-        kinds = set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
-        if value is None and NoneType in kinds:
+        if value is None and None in _words(hint):
             return None
-        if bool in kinds:
-            return None if isinstance(value, bool) else f"`{name}` must be true or false, got {value!r}."
-        if kinds & {int, float} and (isinstance(value, int | float) or not kinds & {str, list}):
-            return self._number_fault(name, value, whole=float not in kinds)
-        for one in value if isinstance(value, list) else [value]:
-            if self.known is not None and one not in self.known:
-                return UnknownNameError(name, str(one), self.known).faults[0]
-        if str in kinds and not isinstance(value, str) and not any(get_origin(kind) in (list, tuple) for kind in kinds):
-            return f"`{name}` must be text, got {value!r}."
-        return None
+        several = list(value) if isinstance(value, list | tuple) else [value]
+        unknown = [v for v in several if self.known is not None and v not in self.known]
+        if unknown:
+            return UnknownNameError(name.replace("_", " "), shown(unknown[0]).strip("'"), self.known or ()).faults[0]
+        if not _fits(value, hint):
+            said = " or ".join(words for words in _words(hint) if words)
+            return f"`{name}` must be {said}, got {shown(value)}."
+        numbers = [v for v in several if isinstance(v, int | float) and not isinstance(v, bool)]
+        return next((said for v in numbers if (said := self._number_fault(name, v)) is not None), None)
 
-    def _number_fault(self, name: str, value: Any, whole: bool) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not math.isfinite(value):
-            return f"`{name}` must be a {'whole' if whole else 'finite'} number, got {value!r}."
+    def _number_fault(self, name: str, value: float) -> str | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"`{name}` must be a finite number, got {value!r}."
         rules = [
             (self.least, "at least", lambda bound: value >= bound),
             (self.above, "above", lambda bound: value > bound),
@@ -62,7 +69,44 @@ class Option:
         if all(keeps(bound) for bound, _, keeps in given):
             return None
         said = " and ".join(f"{word} {bound:,}" for bound, word, _ in given)
-        return f"`{name}` must be {said}, got {value}."
+        return f"`{name}` must be {said}, got {shown(value)}."
+
+
+#: Types of fields in the words of a message; of a list, what is in it.
+_SAID = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text", Path: "a path", NoneType: None}
+_LISTED = {int: "whole numbers", float: "numbers", str: "texts"}
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _words(hint: Any) -> list[str | None]:
+    """What a field may be, in words; None among them where it may be left out."""
+    lists = {kind: f"a list of {_LISTED[get_args(kind)[0]]}" for kind in _kinds(hint) if get_origin(kind) in (list, tuple)}
+    return [lists[kind] if kind in lists else _SAID.get(kind, "a mapping") for kind in _kinds(hint)]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a field's type. A text may stand for a path, a whole number for any; true and false for none."""
+    for kind in _kinds(hint):
+        if get_origin(kind) in (list, tuple):
+            fits = isinstance(value, list | tuple) and all(_fits(v, get_args(kind)[0]) for v in value)
+        elif isinstance(value, bool):
+            fits = kind is bool
+        else:
+            fits = isinstance(value, {float: int | float, Path: str | Path}.get(kind, get_origin(kind) or kind))
+        if fits:
+            return True
+    return False
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it, cut where it is long. Python refuses to write numbers of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return "a number of more than 30 digits"
+    text = repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def option(default: Any = dataclasses.MISSING, about: str = "", **rules: Any) -> Any:
@@ -110,9 +154,19 @@ class Settings:
 
     def faults(self, prefix: str = "") -> list[str]:
         """All that is wrong with these settings by themselves, a sentence each; `prefix` goes before the names in them."""
+        faults = self.field_faults(prefix)
+        typed = all(_fits(getattr(self, name), hint) for name, hint in self.hints().items())
+        return [*faults, *(fault for fault in self.contradictions() if fault not in faults)] if typed else faults
+
+    def field_faults(self, prefix: str = "") -> list[str]:
+        """What is wrong with each field by itself: its type, its range."""
         hints = self.hints()
         found = (o.fault(prefix + name, hints[name], getattr(self, name)) for name, o in self.options().items())
         return [fault for fault in found if fault is not None]
+
+    def contradictions(self) -> list[str]:
+        """Hook: what is wrong beyond each field's own rules. Asked where every field is of its type."""
+        return []
 
     def check(self) -> Self:
         """These settings. Raises ConfigurationError with every fault there is."""

@@ -201,7 +201,7 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
         (["--objective", "error", "--objective", "error"], "twice"),
         (["--objective", "error", "--objective", "latency<=fast"], "no bound"),
         (["--polish-at", "half"], "`half` is no bound"),
-        (["--mixed-precision", "fp8"], "unknown mixed_precision `fp8`"),
+        (["--mixed-precision", "fp8"], "unknown mixed precision `fp8`"),
         (["--preset", "best"], "unknown preset `best`"),
         (["--text", "review"], "`text`, `label`"),
         (["--k", "-2"], "`k` must be at least 0"),

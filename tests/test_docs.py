@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: What a snippet says → what the test runs.
-SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"'}
+SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"', "--mixed-precision bf16 ": ""}
 #: What is taken for what a page leaves open: seconds of work.
 TOY_DESIGN: dict[str, object] = {
     "layers": "1..2",

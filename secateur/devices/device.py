@@ -40,6 +40,12 @@ def resolve_device(name: str = "auto") -> torch.device:
     return torch.device("cuda", index)
 
 
+def check_precision(precision: str | None, device: torch.device) -> None:
+    """Raise ConfigurationError where a mixed precision is asked for on a CPU."""
+    if precision is not None and device.type == "cpu":
+        raise ConfigurationError(f"`mixed_precision` {precision} is for a GPU, and `device` is cpu. Leave it out.")
+
+
 def describe_device(device: str | torch.device = "auto") -> str:
     """The device in words, as it enters reports and fingerprints: `cpu: Intel(R) Xeon(R) CPU, 2 cores`, `cuda: NVIDIA H200`."""
     resolved = device if isinstance(device, torch.device) else resolve_device(device)

@@ -15,7 +15,7 @@ from secateur.estimators.building import Build
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_fit import feature_names, pair_of, sizes_of, spread_sample
 from secateur.estimators.turns import Found, measure_in_turns
-from secateur.settings import Settings, option
+from secateur.settings import DAY, Settings, option
 from secateur.spaces.base import Space
 
 #: How often each network has its turn. Others' work only ever slows a machine down, and for seconds at a time: the quickest of
@@ -27,10 +27,10 @@ TURNS = 3
 class Fitting(Settings):
     """How much is measured for a fit."""
 
-    networks: int = option(60, "Networks to fit to.", least=2)
-    held_out: int = option(12, "Networks that the fit is tested on.", least=1)
-    seconds: float = option(150.0, "Seconds to measure for, all networks together.", above=0)
-    seed: int = option(0, "Which networks are chosen.")
+    networks: int = option(60, "Networks to fit to.", least=2, most=10_000)
+    held_out: int = option(12, "Networks that the fit is tested on.", least=1, most=10_000)
+    seconds: float = option(150.0, "Seconds to measure for, all networks together.", above=0, most=DAY)
+    seed: int = option(0, "Which networks are chosen.", least=0, below=2**32)
 
 
 USUAL = Fitting()

@@ -132,6 +132,8 @@ def parse_under(under: list[str] | None) -> dict[str, str]:
         name, sign, bound = text.replace("<=", "=").partition("=")
         if not sign:
             raise ConfigurationError(f"`{text}` names no bound: write {name.strip()}=…, such as latency=200ms.")
+        if name.strip() in bounds:
+            raise ConfigurationError(f"`{name.strip()}` is bounded twice: {', '.join(under or [])}. Give one bound of it.")
         bounds[name.strip()] = bound.strip()
     parse_bounds(bounds)
     return bounds

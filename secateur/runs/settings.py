@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
+from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
-from secateur.settings import Settings, option
+from secateur.settings import MOST_THREADS, Settings, option
 from secateur.study.opening import MEMORY
 from secateur.writing import write_whole
 
@@ -38,8 +38,6 @@ class RunSettings(Settings):
 
     verb: ClassVar[str]
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    #: Names of devices that the job can use.
-    devices: ClassVar[str] = r"auto|cpu|cuda(:\d+)?"
 
     preset: str = option("default", "What is taken where you give nothing.")
     store: str | None = option(
@@ -48,7 +46,11 @@ class RunSettings(Settings):
         panel="The search",
     )
     workers: int = option(
-        1, "Processes that evaluate trials side by side; results then depend on their timing.", least=1, panel="The search"
+        1,
+        "Processes that evaluate trials side by side; results then depend on their timing.",
+        least=1,
+        most=MOST_THREADS,
+        panel="The search",
     )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
     seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
@@ -74,11 +76,10 @@ class RunSettings(Settings):
         """The values as they go into a config file: texts, numbers and lists of these."""
         return values
 
-    def faults(self, prefix: str = "") -> list[str]:
-        found = super().faults(prefix)
-        if isinstance(self.device, str) and not re.fullmatch(self.devices, self.device):
-            mps = ", mps" if "mps" in self.devices else ""
-            found.append(f"`device` must be cpu, cuda, cuda:N{mps} or auto, got `{self.device}`.")
+    def contradictions(self) -> list[str]:
+        found = super().contradictions()
+        if fault := device_fault(self.device):
+            found.append(fault)
         if self.store is not None and ("://" not in str(self.store) or self.store in MEMORY):
             # What was given is not said: it may hold a password.
             found.append("`store` must be the URL of a database that outlives the run, such as postgresql://user@host/name.")

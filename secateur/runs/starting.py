@@ -106,6 +106,8 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
     Raises ConfigurationError for `unsteady` where the run does not ask whether the device is.
     """
     run = open_run(folder)
+    if faults := run.configuration.field_faults():  # of an earlier version, another machine or somebody's editor
+        raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
     if unsteady and not hasattr(run.configuration, "unsteady"):
         verb = run.configuration.verb
         raise ConfigurationError(f"`{folder}` is a run of `secateur {verb}`, which has no --unsteady.")

@@ -42,20 +42,20 @@ class Allowed:
         except UnknownNameError as error:
             faults += error.faults
 
-        def read(given: Options, name: str, least: int = 1) -> tuple[int, ...]:
+        def read(given: Options, name: str, most: int, least: int = 1) -> tuple[int, ...]:
             try:
-                return options(given, name, least)
+                return options(given, name, least, most)
             except ConfigurationError as error:
                 faults.extend(f if f"`{name}`" in f else f"`{name}`: {f}" for f in error.faults)
                 return ()
 
         found = cls(
-            read(layers, "layers"),
-            read(width, "width"),
-            read(inner, "inner"),
-            read(heads, "heads"),
-            read(embedding, "embedding", 0),
-            read(factor, "factor"),
+            read(layers, "layers", 1_000),
+            read(width, "width", 100_000),
+            read(inner, "inner", 1_000_000),
+            read(heads, "heads", 10_000),
+            read(embedding, "embedding", 100_000, 0),
+            read(factor, "factor", 16),
         )
         faults += found._contradictions()
         if faults:

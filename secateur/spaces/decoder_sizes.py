@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from secateur.errors import ConfigurationError
-from secateur.settings import Settings, option
+from secateur.settings import MOST_TOKENS, Settings, option
 
 #: Where the clusters of an adaptive embedding end unless one says otherwise: those of Baevski & Auli (2019) for words.
 CUTOFFS = (20_000, 40_000, 200_000)
+#: No vocabulary is larger.
+MOST_VOCABULARY = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +21,10 @@ class Sizes(Settings):
     lie within the vocabulary; they are there afterwards.
     """
 
-    vocabulary: int = option(about="Tokens of the vocabulary.", least=1)
+    vocabulary: int = option(about="Tokens of the vocabulary.", least=1, most=MOST_VOCABULARY)
     cutoffs: tuple[int, ...] | None = option(None, "Where the vocabulary's clusters end, the last one not named.")
-    positions: int = option(1024, "The longest text, in tokens (GPT-2).", least=1)
-    recurrence: int = option(0, "Tokens remembered of earlier segments (Transformer-XL).", least=0)
+    positions: int = option(1024, "The longest text, in tokens (GPT-2).", least=1, most=MOST_TOKENS)
+    recurrence: int = option(0, "Tokens remembered of earlier segments (Transformer-XL).", least=0, most=MOST_TOKENS)
 
     def __post_init__(self) -> None:
         self.check()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from secateur.errors import ConfigurationError
+from secateur.settings import shown
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Range:
             if match is None or not text.strip():
                 raise ConfigurationError(f"`{name}` must look like 4..12, 4..12:2 or :64, got `{text}`.")
             low, _, high, only, step = match.groups()
+            if any(len(part or "") > 12 for part in (low, high, only, step)):
+                raise ConfigurationError(f"`{name}` holds a number of more than 12 digits.")
             if only is not None:
                 low = high = only
             if full is None and not (low and high):
@@ -65,22 +68,36 @@ class Range:
 Options = str | int | Range | Iterable[int]
 
 
-def options(given: Options, name: str, least: int = 1) -> tuple[int, ...]:
-    """A set of whole numbers, ascending, each once, none below `least`: `2,4,8`, `128..1024:64`, a Range, a number, a list."""
+#: The most values of one dimension: tables of pairs of them are kept.
+MOST_VALUES = 1_000
+
+
+def options(given: Options, name: str, least: int = 1, most: int = 10**6) -> tuple[int, ...]:
+    """A set of whole numbers from `least` to `most`, ascending, each once: `2,4,8`, `128..1024:64`, a Range, a number, a list.
+
+    Raises ConfigurationError for others, and for more than `MOST_VALUES` of them.
+    """
     if isinstance(given, str) and "," not in given:
         given = Range.parse(given, name, None)
     if isinstance(given, Range):
+        if len(given) > MOST_VALUES:
+            raise ConfigurationError(
+                f"`{name}` has {len(given):,} values, and {MOST_VALUES:,} are the most: give a step, as in 128..1024:64."
+            )
         found: tuple[int, ...] = given.members()
     elif isinstance(given, str):
         parts = [part.strip() for part in given.split(",")]
-        if not all(re.fullmatch(r"\d+", part) for part in parts):
+        if not all(re.fullmatch(r"\d{1,12}", part) for part in parts):
             raise ConfigurationError(f"`{name}` must look like 2,4,8 or 2..8:2, got `{given}`.")
         found = tuple(map(int, parts))
     else:
         found = (given,) if isinstance(given, int) else tuple(given)
     if not found:
         raise ConfigurationError(f"`{name}` is empty: give at least one value.")
-    wrong = next((v for v in found if isinstance(v, bool) or not isinstance(v, int) or v < least), None)
-    if wrong is not None:
-        raise ConfigurationError(f"`{name}` must hold whole numbers of at least {least}, got {wrong!r}.")
+    whole = [v for v in found if isinstance(v, int) and not isinstance(v, bool) and least <= v <= most]
+    if len(whole) < len(found):
+        wrong = next(v for v in found if v not in whole)
+        raise ConfigurationError(f"`{name}` must hold whole numbers from {least} to {most:,}, got {shown(wrong)}.")
+    if len(found) > MOST_VALUES:
+        raise ConfigurationError(f"`{name}` has {len(found):,} values, and {MOST_VALUES:,} are the most.")
     return tuple(sorted(set(found)))

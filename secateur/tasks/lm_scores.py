@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from secateur.errors import ConfigurationError
-from secateur.settings import Settings, option
+from secateur.settings import MOST_BATCH, MOST_EXAMPLES, Settings, option
 
 #: The 14 tasks of Javaheripi et al. (2022), section 4.5, as the paper names them → as the harness does. All need the hub.
 LTS14 = {
@@ -43,9 +43,9 @@ class Questions(Settings):
         None, "A task of lm-evaluation-harness, or the path of a task's YAML file. Give it several times for several."
     )
     preset: str | None = option(None, "lts14: the 14 tasks of Javaheripi et al. (2022).", known=tuple(TASK_PRESETS))
-    shots: int = option(0, "Solved examples in front of each question.", least=0)
-    limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1)
-    batch: int = option(8, "Sequences per forward pass.", least=1)
+    shots: int = option(0, "Solved examples in front of each question.", least=0, most=1_000)
+    limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1, most=MOST_EXAMPLES)
+    batch: int = option(8, "Sequences per forward pass.", least=1, most=MOST_BATCH)
     include: Path | None = option(None, "A folder with task files (YAML) of your own.")
     to: Path | None = option(None, "A JSON file to write the results to; must be new.")
 
@@ -54,8 +54,8 @@ class Questions(Settings):
         """The tasks of the preset, then those named, each once."""
         return list(dict.fromkeys([*TASK_PRESETS.get(self.preset or "", ()), *(self.task or [])]))
 
-    def faults(self, prefix: str = "") -> list[str]:
-        found = super().faults(prefix)
+    def contradictions(self) -> list[str]:
+        found = super().contradictions()
         if not self.names and self.preset is None:
             found.append("say which tasks: --task arc_easy, several times for several, or --preset lts14.")
         if not all(name.strip() for name in self.names):

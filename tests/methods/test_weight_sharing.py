@@ -9,6 +9,7 @@ import pytest
 
 import secateur.methods.weight_sharing as weight_sharing
 from secateur.errors import StudyError
+from secateur.training import checkpoints, stage_trainer
 from secateur.verbs.resume import resume
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -47,9 +48,13 @@ def test_a_full_disk_says_how_to_go_on(quick_prune: Any, tmp_path: Path, monkeyp
     assert len(resume(tmp_path / "run", progress=False).front) >= 1
 
 
-def test_diverged_training_is_said(quick_prune: Any, tmp_path: Path) -> None:
+def test_diverged_training_is_said(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverges(model: Any, step: int) -> None:
+        raise checkpoints.diverged(step)
+
+    monkeypatch.setattr(stage_trainer, "refuse_diverged", diverges)
     with pytest.raises(StudyError, match=r"diverged.*a lower --learning-rate"):
-        quick_prune(tmp_path / "run", learning_rate=1e30, order=False)
+        quick_prune(tmp_path / "run", epochs=1.0, order=False)
 
 
 def test_without_an_order_there_is_one_stage(pruned: Path) -> None:

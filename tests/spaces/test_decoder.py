@@ -240,14 +240,14 @@ def test_missing_choices_and_another_spelling() -> None:
     [
         ({"backbone": "gpt3"}, ["unknown backbone `gpt3`. Did you mean `gpt2`?"]),
         ({"layers": "5..2"}, ["`layers`: the range 5..2 is empty"]),
-        ({"layers": "0..2"}, ["`layers` must hold whole numbers of at least 1, got 0"]),
+        ({"layers": "0..2"}, ["`layers` must hold whole numbers from 1 to 1,000, got 0"]),
         ({"layers": "2.."}, ["`layers` must name both ends"]),
         ({"width": ":64"}, ["`width` must name both ends"]),
         ({"width": "wide"}, ["`width` must look like 4..12"]),
         ({"heads": ()}, ["`heads` is empty"]),
         ({"heads": "2,x"}, ["`heads` must look like 2,4,8"]),
-        ({"embedding": (-1,)}, ["`embedding` must hold whole numbers of at least 0, got -1"]),
-        ({"factor": (1.5,)}, ["`factor` must hold whole numbers of at least 1, got 1.5"]),
+        ({"embedding": (-1,)}, ["`embedding` must hold whole numbers from 0 to 100,000, got -1"]),
+        ({"factor": (1.5,)}, ["`factor` must hold whole numbers from 1 to 16, got 1.5"]),
         ({"inner": "256..1000:64", "width": "512..1024:64"}, ["`inner` must be at least twice the `width`"]),
         ({"heads": (17, 19)}, ["`heads` must divide the `width`: none of 17, 19 divides any of 128, 192, 256, …"]),
         (

@@ -22,7 +22,7 @@ def test_every_fault_at_once() -> None:
     with pytest.raises(ConfigurationError) as raised:
         Sizes(vocabulary=0, positions=0, recurrence=-1)
     assert raised.value.faults == [
-        "`vocabulary` must be at least 1, got 0.",
-        "`positions` must be at least 1, got 0.",
-        "`recurrence` must be at least 0, got -1.",
+        "`vocabulary` must be at least 1 and at most 10,000,000, got 0.",
+        "`positions` must be at least 1 and at most 1,000,000, got 0.",
+        "`recurrence` must be at least 0 and at most 1,000,000, got -1.",
     ]

@@ -11,7 +11,8 @@ from secateur.runs.bench.material import gather
 from secateur.runs.bench.results import PAGE, SCORES, ProxyStudy, notes
 from secateur.runs.bench.scoring import CUTS, ScoreFile, proxy_names, score_table
 from secateur.runs.progress import Progress
-from secateur.settings import Settings, option
+from secateur.settings import MOST_BATCH, MOST_TOKENS, Settings, option
+from secateur.spaces.decoder_sizes import MOST_VOCABULARY
 from secateur.tables import read_trained
 
 
@@ -23,17 +24,19 @@ class ProxySettings(Settings):
     proxy: list[str] | None = option(None, "A proxy, or partial_training; repeat it for several. All by default.")
     source: list[str] | None = option(None, "Only rows of this source (random, homogeneous, search, …); repeat it for several.")
     partial: list[float] | None = option(
-        None, "Per cent of the steps for partial training; repeat it. From 1.25 to 87.5 by default."
+        None, "Per cent of the steps for partial training; repeat it. From 1.25 to 87.5 by default.", above=0, most=100
     )
     text: str | None = option(None, "Real text for the proxies that need data: a file or a folder. Random tokens without it.")
     tokenizer: str | None = option(None, "The text's tokenizer; without it one is trained on the text.")
-    vocabulary: int | None = option(None, "Tokens of the networks; by default the table's column `vocabulary`.", least=2)
-    batch: int = option(16, "Texts in the batch that proxies see.", least=2)
-    length: int = option(64, "Tokens per text.", least=2)
-    seed: int = option(0, "The seed of initial weights, batch and bootstrap.", least=0)
+    vocabulary: int | None = option(
+        None, "Tokens of the networks; by default the table's column `vocabulary`.", least=2, most=MOST_VOCABULARY
+    )
+    batch: int = option(16, "Texts in the batch that proxies see.", least=2, most=MOST_BATCH)
+    length: int = option(64, "Tokens per text.", least=2, most=MOST_TOKENS)
+    seed: int = option(0, "The seed of initial weights, batch and bootstrap.", least=0, below=2**32)
 
-    def faults(self, prefix: str = "") -> list[str]:
-        found = super().faults(prefix)
+    def contradictions(self) -> list[str]:
+        found = super().contradictions()
         if self.tokenizer is not None and self.text is None:
             found.append("`tokenizer` is for a text: give --text too.")
         if self.to.exists() and not self.to.is_dir():

@@ -11,10 +11,10 @@ from secateur.catalogue import explained, listed
 from secateur.devices.setup import Setup
 from secateur.objectives import Bound, Objective, serving
 from secateur.runs.settings import Faults, RunSettings
-from secateur.settings import option, shared
+from secateur.settings import DAY, MOST_TOKENS, MOST_TRIALS, option, shared, shown
 from secateur.spaces.decoder import LARGE, PAPER, Decoder
-from secateur.spaces.decoder_sizes import Sizes
-from secateur.spaces.domains import options
+from secateur.spaces.decoder_sizes import MOST_VOCABULARY, Sizes
+from secateur.spaces.domains import Range, options
 
 _SPACE, _NETWORK, _SEARCH, _MEASURE = "The space", "The networks", "The search", "Measuring"
 _RANGES = ("layers", "width", "inner", "heads", "embedding", "factor")
@@ -65,7 +65,7 @@ class DesignSettings(RunSettings):
     )
     searcher: str = option("evolution", f"{explained('searcher', 'design')}.", panel=_SEARCH)
     # 100 at random, then 30 iterations of 80 children
-    trials: int = option(2500, "How many architectures the searcher may ask for.", least=1)
+    trials: int = option(2500, "How many architectures the searcher may ask for.", least=1, most=MOST_TRIALS)
     hull: bool = option(False, "Evolution's parents lie on the front's convex hull.", panel=_SEARCH)
     measure: str = option(
         "front",
@@ -73,9 +73,11 @@ class DesignSettings(RunSettings):
         panel=_MEASURE,
         known=("front", "all"),
     )
-    most_measured: int = option(40, "At most this many of the front are measured at the end.", panel=_MEASURE, least=1)
-    seconds: float = option(5.0, "At most this long for each, in turns of a second.", panel=_MEASURE, above=0)
-    fit_seconds: float = option(240.0, "At most about this long for the latency model.", panel=_MEASURE, above=0)
+    most_measured: int = option(
+        40, "At most this many of the front are measured at the end.", panel=_MEASURE, least=1, most=10_000
+    )
+    seconds: float = option(5.0, "At most this long for each, in turns of a second.", panel=_MEASURE, above=0, most=DAY)
+    fit_seconds: float = option(240.0, "At most about this long for the latency model.", panel=_MEASURE, above=0, most=DAY)
     runtime: str = shared(Setup, "runtime")
     batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
     length: int = shared(Setup, "length", 192, about="Tokens per measured sequence.", panel=_MEASURE)
@@ -89,25 +91,26 @@ class DesignSettings(RunSettings):
         out = dict(values)
         for name in ("objectives", "bounds"):
             if name in out:
-                several = [out[name]] if isinstance(out[name], str | Objective) else list(out[name])
+                several = out[name] if isinstance(out[name], list | tuple) else [out[name]]
                 out[name] = [str(v) for v in several]
         cutoffs = out.get("cutoffs")
         if cutoffs is not None and not isinstance(cutoffs, str):
-            out["cutoffs"] = ",".join(map(str, cutoffs if isinstance(cutoffs, list | tuple) else [cutoffs]))
-        for name in _RANGES:  # plain YAML: a range that is an object, or a tuple, as text or a list
+            out["cutoffs"] = ",".join(map(shown, cutoffs if isinstance(cutoffs, list | tuple) else [cutoffs]))
+        for name in _RANGES:  # plain YAML: a range that is an object as text, a tuple or a number as a list
             if name in out:
-                out[name] = list(out[name]) if isinstance(out[name], list | tuple) else str(out[name])
+                value = str(out[name]) if isinstance(out[name], Range) else out[name]
+                out[name] = value if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else [value]
         return out
 
-    def faults(self, prefix: str = "") -> list[str]:
-        found = Faults(super().faults(prefix))
+    def contradictions(self) -> list[str]:
+        found = Faults(super().contradictions())
         found.tried(self.space)
         found.tried(catalogue.check, "searcher", self.searcher, self.verb)
         if self.vocabulary >= 1:
             found.tried(self.sizes)
         if self.hull and self.searcher != "evolution" and self.preset != "javaheripi2022":
             found.append(f"`hull` is for the searcher `evolution`, got `{self.searcher}`.")
-        if self.backbone == "gpt2" and self.length > self.positions:
+        if self.backbone == "gpt2" and self.positions < self.length <= MOST_TOKENS:
             found.append(f"`length` must be at most `positions` ({self.positions}), got {self.length}.")
         if self.runtime != "torch" and self.device not in ("cpu", "auto"):
             found.append(f"`runtime` {self.runtime} is measured on the CPU, got `device` {self.device}.")
@@ -129,6 +132,8 @@ class DesignSettings(RunSettings):
         empty = [b for b in bounded if b.upper is None and b.lower is None]
         found += [f"the bound `{b}` bounds nothing: write parameters<=30M." for b in empty]
         both = [*parsed, *bounded]
+        sides = [f"{o.name}{sign}" for o in both for sign, bound in (("<=", o.upper), (">=", o.lower)) if bound is not None]
+        found += [f"`{side}` is given twice: give one bound." for side in dict.fromkeys(sides) if sides.count(side) > 1]
         relative = [o for o in both if any(b is not None and b.relative for b in (o.lower, o.upper))]
         found += [f"`{o}` is relative, and there is no unpruned network here: give a number." for o in relative]
         return [*found, *_contradictions([o for o in both if o not in relative])]
@@ -141,7 +146,7 @@ class DesignSettings(RunSettings):
 
     def sizes(self) -> Sizes:
         """What every network has beside its architecture."""
-        given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1)
+        given = None if self.cutoffs is None else options(self.cutoffs, "cutoffs", 1, MOST_VOCABULARY)
         recurrence = self.recurrence if self.backbone == "transformer_xl" else 0
         return Sizes(vocabulary=self.vocabulary, cutoffs=given, positions=self.positions, recurrence=recurrence)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture, digest
-from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, StudyError
+from secateur.errors import EvaluationFailure, Stopped, StudyError
 from secateur.runs.progress import Progress
-from secateur.settings import Settings, option, shared
+from secateur.settings import MOST_TOKENS, Settings, option, shared
 from secateur.spaces.decoder_sizes import Sizes
 from secateur.training.logs import Logs, LogSettings
 from secateur.training.settings import TrainingSettings
@@ -51,7 +51,11 @@ class TrainSettings(Settings):
     epochs: float = shared(TrainingSettings, "epochs", 1.0, about="How often the text is read.")
     batch_size: int = shared(TrainingSettings, "batch_size", 16, about="Segments per step.", panel=_TRAINING)
     length: int = option(
-        192, "Tokens per segment; a shorter one where the network has fewer positions.", least=2, panel=_TRAINING
+        192,
+        "Tokens per segment; a shorter one where the network has fewer positions.",
+        least=2,
+        most=MOST_TOKENS,
+        panel=_TRAINING,
     )
     learning_rate: float = shared(
         TrainingSettings,
@@ -63,7 +67,7 @@ class TrainSettings(Settings):
     learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.03, panel=_TRAINING)
     weight_decay: float = shared(TrainingSettings, "weight_decay", 0.1, panel=_TRAINING)
     dropout: float = option(0.0, "Dropout while training.", least=0, below=1, panel=_TRAINING)
-    evaluations: int = option(20, "Points of the learning curve.", least=1, panel=_TRAINING)
+    evaluations: int = option(20, "Points of the learning curve.", least=1, most=10_000, panel=_TRAINING)
     checkpoints: int = shared(TrainingSettings, "checkpoints", 10, panel=_TRAINING)
     mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAINING)
     onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
@@ -111,16 +115,13 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
 
         need_onnx()
     from secateur.decoders import build
-    from secateur.devices.device import resolve_device
+    from secateur.devices.device import check_precision, resolve_device
     from secateur.export.trained import save_trained
     from secateur.tasks.text import encode, load_text
     from secateur.training.text_trainer import evaluate_text
 
     where = resolve_device(settings.device)
-    if settings.mixed_precision is not None and where.type == "cpu":
-        raise ConfigurationError(
-            f"`mixed_precision` {settings.mixed_precision} is for a GPU, and `device` is cpu. Leave it out."
-        )
+    check_precision(settings.mixed_precision, where)
     text, folder, bars = load_text(settings.text), Path(settings.to), Progress(progress)
     if architecture["backbone"] == "gpt2":
         settings = replace(settings, length=min(settings.length, sizes.positions))

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 from secateur import catalogue
 from secateur.catalogue import explained
 from secateur.checkpoints.pretrained import check_model
+from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
-from secateur.objectives import Bound, Objective, serving
+from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.runs.settings import Faults, RunSettings
-from secateur.settings import option, shared
+from secateur.settings import MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import check_data
 from secateur.training.logs import LogSettings
@@ -58,7 +59,6 @@ class PruneSettings(RunSettings):
 
     verb: ClassVar[str] = "prune"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "klein2024": KLEIN2024, "demo": DEMO}
-    devices: ClassVar[str] = r"auto|cpu|mps|cuda(:\d+)?"
 
     model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
     data: str = option(
@@ -70,10 +70,12 @@ class PruneSettings(RunSettings):
     kind: str | None = option(
         None, "classification, regression, multiple_choice or language_modelling; by default as the data look.", panel=_DATA
     )
-    max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1)
-    max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1)
-    max_validation: int | None = option(None, "Validate on at most this many examples.", panel=_DATA, least=1)
-    max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1)
+    max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1, most=MOST_TOKENS)
+    max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
+    max_validation: int | None = option(
+        None, "Validate on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES
+    )
+    max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
     validation_share: float = option(0.3, "Share of the training data that validates.", panel=_DATA, above=0, below=1)
     test_share: float = option(
         0.2, "Share held out for the test where the data have no test set.", panel=_DATA, above=0, below=1
@@ -92,7 +94,7 @@ class PruneSettings(RunSettings):
     searcher: str | None = option(
         None, f"{explained('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
     )
-    trials: int = option(100, "How many architectures the searcher may ask for.", least=1)
+    trials: int = option(100, "How many architectures the searcher may ask for.", least=1, most=MOST_TRIALS)
     depths: bool = option(True, "In small, score every shallower network of a pass too.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
     epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.")
@@ -106,7 +108,7 @@ class PruneSettings(RunSettings):
     learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.06, panel=_TRAIN)
     weight_decay: float = shared(TrainingSettings, "weight_decay", 0.01, panel=_TRAIN)
     batch_size: int = shared(TrainingSettings, "batch_size", 32, panel=_TRAIN)
-    k: int = option(2, "Random sub-networks per step.", panel=_TRAIN, least=0, flag="--k")
+    k: int = option(2, "Random sub-networks per step.", panel=_TRAIN, least=0, most=1_000, flag="--k")
     temperature: float = shared(TrainingSettings, "temperature", 2.0, panel=_TRAIN)
     squared_temperature: bool = shared(TrainingSettings, "squared_temperature", True, panel=_TRAIN)
     distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
@@ -116,24 +118,27 @@ class PruneSettings(RunSettings):
     )
     mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAIN)
     order: bool = option(True, "Sort heads and units by importance first.", panel=_TRAIN)
-    order_epochs: float = option(1.0, "Epochs of fine-tuning before importance is computed.", panel=_TRAIN, above=0)
-    order_learning_rate: float = option(5e-5, "Learning rate of these.", panel=_TRAIN, above=0)
+    order_epochs: float = shared(
+        TrainingSettings, "epochs", 1.0, about="Epochs of fine-tuning before importance is computed.", panel=_TRAIN
+    )
+    order_learning_rate: float = shared(TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_TRAIN)
     polish: bool = option(True, "Fine-tune the chosen sub-networks.", panel=_POLISH)
     polish_at: list[str] = option(
         ["10%", "20%", "30%", "50%", "70%"],
         "Polish the best with at most this share (or number) of the body's parameters; give it several times.",
         panel=_POLISH,
     )
-    polish_epochs: float = option(3.0, "Epochs of polishing.", panel=_POLISH, above=0)
-    polish_learning_rate: float = option(5e-5, "Learning rate of these.", panel=_POLISH, above=0)
-    evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1)
-    latency_batch: int = option(1, "Sequences per measured pass.", panel=_MEASURE, least=1)
-    latency_length: int = option(
-        128, "Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE, least=1
+    polish_epochs: float = shared(TrainingSettings, "epochs", 3.0, about="Epochs of polishing.", panel=_POLISH)
+    polish_learning_rate: float = shared(
+        TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_POLISH
     )
-    threads: int = option(1, "CPU threads of a measured pass.", panel=_MEASURE, least=1)
+    evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
+    latency_batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
+    latency_length: int = shared(
+        Setup, "length", 128, about="Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE
+    )
+    threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAIN)
-    device: str = shared(RunSettings, "device", about="cpu, cuda, cuda:N, mps, or auto for a GPU where there is one.")
 
     @classmethod
     def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -149,12 +154,12 @@ class PruneSettings(RunSettings):
         for name in ("text", "objectives", "polish_at", "log_to"):
             if out.get(name) is not None:
                 value = out[name]
-                out[name] = [str(value)] if isinstance(value, str | Objective) else [str(v) for v in value]
+                out[name] = [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
         out.setdefault("searcher", usual_searcher(out.get("space", cls.space)))
         return out
 
-    def faults(self, prefix: str = "") -> list[str]:
-        found = Faults(super().faults(prefix))
+    def contradictions(self) -> list[str]:
+        found = Faults(super().contradictions())
         tried = found.tried
         for kind in ("space", "searcher", "strategy", "method"):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
@@ -165,7 +170,7 @@ class PruneSettings(RunSettings):
         if len(parsed) == len(self.objectives) and (not names or names[0] != "error"):
             found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
         for text in self.polish_at:
-            tried(Bound.parse, text)
+            tried(bound_on, "body_parameters", text, f"polish_at={text}")
         # The ends of ranges are checked against the model later.
         for name, most in (("heads", 10**6), ("units", 10**9), ("layers", 10**6)):
             if getattr(self, name) is not None:

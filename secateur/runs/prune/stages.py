@@ -9,7 +9,7 @@ from typing import Any
 from secateur.architecture import Architecture, digest
 from secateur.catalogue import find
 from secateur.checkpoints.tokenizers import tokenizer_of
-from secateur.devices.device import describe_device, resolve_device
+from secateur.devices.device import check_precision, describe_device, resolve_device
 from secateur.devices.setup import Setup
 from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
@@ -48,7 +48,9 @@ class PruneWork(Work):
     def __init__(self, run: PruneRun, progress: Progress) -> None:
         super().__init__(run, progress)
         self.run = run
-        self.device = str(resolve_device(self.c.device))
+        where = resolve_device(self.c.device)
+        check_precision(self.c.mixed_precision, where)
+        self.device = str(where)
         self.networks = run.folder / SUPERNET
         self.done: Callable[[str], bool] = self.journal.done
 

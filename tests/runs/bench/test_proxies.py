@@ -211,17 +211,15 @@ def test_real_text(table, tmp_path):
 def test_settings_that_cannot_be(table, tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean `synflow`"):
         proxies(table, to=tmp_path, proxy=["sinflow"])
-    with pytest.raises(
-        ConfigurationError, match=r"`partial` must lie above 0 and at most at 100 \(per cent of the steps\), got 120"
-    ):
+    with pytest.raises(ConfigurationError, match="`partial` must be above 0 and at most 100, got 120"):
         proxies(table, to=tmp_path, partial=[120])
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(ConfigurationError) as caught:
         proxies(table, to=file, batch=1, length=0, tokenizer="x", vocabulary=0, seed=-1)
     assert len(caught.value.faults) == 6
-    assert "`vocabulary` must be at least 2, got 0." in caught.value.faults
-    assert "`seed` must be at least 0, got -1." in caught.value.faults
+    assert "`vocabulary` must be at least 2 and at most 10,000,000, got 0." in caught.value.faults
+    assert "`seed` must be at least 0 and below 4,294,967,296, got -1." in caught.value.faults
     with pytest.raises(ConfigurationError, match=r"`to` cannot be written: .*: not a directory"):
         proxies(table, to=file / "below", proxy=["decoder_parameters"])
 

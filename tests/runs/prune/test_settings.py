@@ -55,7 +55,7 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"heads": "6..2"}, "6..2 is empty"),
         ({"polish_at": ["half"]}, "`half` is no bound"),
         ({"method": "weight-sharin"}, "`weight-sharing`"),
-        ({"device": "tpu"}, "cpu, cuda, cuda:N, mps or auto"),
+        ({"device": "tpu"}, "must be auto, cpu, cuda or cuda:N"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"workers": 0}, "`workers` must be at least 1"),
         ({"store": "study.db"}, "URL of a database"),
