@@ -135,7 +135,7 @@ def completed(*words: str) -> list[str]:
         (["prune", "--strategy", "s"], ["standard", "sandwich"]),
         (["prune", "--method", ""], ["weight-sharing"]),
         (["prune", "--preset", ""], ["default", "klein2024", "demo"]),
-        (["prune", "--device", ""], ["auto", "cpu", "cuda", "mps"]),
+        (["prune", "--device", ""], ["auto", "cpu", "cuda"]),
         (["prune", "--objective", "m"], ["macs", "memory"]),
         (["prune", "--model", "a"], []),  # then the shell offers files
         (["prune", "--to", "a"], []),
