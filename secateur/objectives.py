@@ -121,9 +121,9 @@ def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bo
     kind = "s" if suffix.endswith("s") else "B" if suffix.endswith("B") else ""
     if (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s"):
         raise ConfigurationError(f"`{said}`: `{suffix}` is no unit of `{name}`.")
-    # A proxy of quality may be negative; an error of 0 is rare, but there.
-    if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and name != "error")):
-        raise ConfigurationError(f"`{said}`: a bound on `{name}` must be above 0.")
+    # A proxy of quality may be negative. Errors and counts of 0 are rare, but there are such; nothing takes no time.
+    if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and quantity.unit)):
+        raise ConfigurationError(f"`{said}`: a bound on `{name}` must {'be above 0' if quantity.unit else 'not be negative'}.")
     return bound
 
 

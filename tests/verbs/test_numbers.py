@@ -92,7 +92,7 @@ def test_a_range_of_too_many_values() -> None:
         ({"objectives": ["error", "memory<=20ms"]}, "`memory<=20ms`: `ms` is no unit of `memory`."),
         ({"objectives": ["error", "latency<=nan"]}, "`nan` is no bound"),
         ({"objectives": ["error", "latency", "latency<=1s"]}, "an objective is named twice"),
-        ({"polish_at": ["-5%"]}, "`polish_at=-5%`: a bound on `body_parameters` must be above 0."),
+        ({"polish_at": ["-5%"]}, "`polish_at=-5%`: a bound on `body_parameters` must not be negative."),
         ({"device": "mps"}, "`device` must be auto, cpu, cuda or cuda:N, got `mps`."),
         ({"space": "decoder"}, "unknown space `decoder`."),
     ],
