@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 
 
@@ -88,6 +89,13 @@ def disk_is_full(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
     said = str(error).lower()
     return getattr(error, "errno", None) == errno.ENOSPC or "no space left" in said or "disk is full" in said
+
+
+def of_a_file(error: BaseException) -> str:
+    """What a library says of a file of others that it could not load, on one line."""
+    if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):  # torch would advise to load it unsafely
+        return "it is a pickle that is damaged or would run code, and is not loaded"
+    return one_line(error)
 
 
 def one_line(error: BaseException, most: int = 300) -> str:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from secateur.checkpoints.folders import described
+from secateur.checkpoints.foreign import check_weights, parsing
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import ModelError, one_line
+from secateur.errors import ModelError
+from secateur.paths import checked
 
 
 def load(folder: str | Path) -> Any:
@@ -16,15 +18,14 @@ def load(folder: str | Path) -> Any:
     Runs no code from the folder: a pruned model's class is made here, a designed one's is in this package. Raises ModelError
     when the folder is missing or damaged.
     """
-    folder = Path(folder)
-    model_class = _class_of(folder)
-    try:
-        with quiet():
-            model, info = model_class.from_pretrained(
-                folder, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
-            )
-    except Exception as error:  # transformers, safetensors and the configuration's checks each raise their own kinds
-        raise ModelError(f"`{folder}` could not be loaded, it may be damaged: {one_line(error)}.") from error
+    folder = checked(folder, ModelError)
+    with parsing(f"`{folder}` could not be loaded, it may be damaged"), quiet():
+        model_class = _class_of(folder)
+        config = model_class.config_class.from_pretrained(folder, local_files_only=True)
+        check_weights(folder, lambda: model_class._from_config(config))
+        model, info = model_class.from_pretrained(
+            folder, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+        )
     # transformers would give a missing weight random values and only warn.
     wrong = sorted({*info["missing_keys"], *(key if isinstance(key, str) else key[0] for key in info["mismatched_keys"])})
     if wrong:
@@ -51,6 +52,6 @@ def _class_of(folder: Path) -> Any:
     elif isinstance(name, str):
         source = carving if family.startswith("secateur_") else transformers
         found = getattr(source, name, None)
-    if not hasattr(found, "from_pretrained"):
+    if not hasattr(found, "_from_config"):
         raise ModelError(f"`{folder / 'config.json'}` names the unknown class `{name}`.")
     return found

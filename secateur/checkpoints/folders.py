@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from secateur.anatomy import ANATOMIES
+from secateur.checkpoints.foreign import size_fault
 from secateur.errors import ModelError, one_line
+from secateur.paths import checked
 
 
 def local(name: str | Path) -> Path | None:
@@ -14,7 +17,7 @@ def local(name: str | Path) -> Path | None:
 
     An existing path wins over a name. Raises ModelError for a path that is not there.
     """
-    path, text = Path(name).expanduser(), str(name)
+    path, text = checked(name, ModelError), str(name)
     if path.exists():
         return path
     meant = isinstance(name, Path) or path.is_absolute() or text.startswith((".", "~")) or text.count("/") > 1 or "\\" in text
@@ -29,10 +32,23 @@ def described(folder: str | Path) -> dict[str, Any]:
     if not file.is_file():
         raise ModelError(f"`{folder}` is no checkpoint folder: it has no config.json.")
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return {**found, "model_type": str(found["model_type"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = json.loads(file.read_text(encoding="utf-8-sig"), parse_constant=_constant)
+        if not isinstance(found, dict):
+            raise ValueError("it holds no settings {…}")
+        if not isinstance(found.get("model_type"), str):
+            raise ValueError("it names no `model_type`")
+        if fault := size_fault(found, found["model_type"] in ANATOMIES):
+            raise ValueError(fault)
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"`{file}` is damaged: {one_line(error)}.") from error
+    return found
+
+
+def _constant(name: str) -> float:
+    """A number that JSON has no digits for: some families have no upper limit."""
+    if name == "NaN":
+        raise ValueError("NaN is no number")
+    return float(name)
 
 
 def is_trained(folder: str | Path) -> bool:

@@ -8,10 +8,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from secateur.anatomy import anatomy_of
+from secateur.anatomy.inputs import CHOICES, is_multiple_choice
 from secateur.checkpoints.exported import load
 from secateur.checkpoints.folders import described, local
+from secateur.checkpoints.foreign import LAYERS, check_weights, parsing
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import ModelError, one_line
+from secateur.errors import ModelError
 
 if TYPE_CHECKING:
     from secateur.anatomy import Anatomy
@@ -31,7 +33,10 @@ def check_model(model: str, kind: str | None = None) -> None:
     this kind of task. Raises ModelError."""
     folder = local(model)
     if folder is not None:
-        _check_kind(model, anatomy_of(SimpleNamespace(model_type=described(folder)["model_type"])), kind)
+        said = described(folder)
+        _check_kind(model, anatomy_of(SimpleNamespace(model_type=said["model_type"])), kind)
+        if any(said.get(name) == 0 for name in LAYERS):
+            raise ModelError(f"`{model}` has no layers: there is nothing to prune.")
 
 
 def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
@@ -54,16 +59,10 @@ def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
 @contextlib.contextmanager
 def reading(model: str) -> Iterator[str]:
     """Where transformers finds the model (within the context it is quiet, and what it raises becomes a ModelError)."""
-    from safetensors import SafetensorError
-
     folder = local(model)
-    try:
-        with quiet():
-            yield model if folder is None else str(folder)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        told = f"`{model}` is neither a folder nor a model that could be fetched from the hub"
-        told = told if folder is None else f"the model in `{model}` cannot be loaded"
-        raise ModelError(f"{told}: {one_line(error)}.") from error
+    told = f"`{model}` is neither a folder nor a model that could be fetched from the hub"
+    with parsing(told if folder is None else f"the model in `{model}` cannot be loaded"), quiet():
+        yield model if folder is None else str(folder)
 
 
 def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
@@ -86,11 +85,15 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
             options["chunk_size_feed_forward"] = (
                 0  # chunks only save memory, and fail where they do not divide a batch's length
             )
+        folder = local(model)
+        if folder is not None:
+            check_weights(folder, lambda: auto.from_config(config))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             # a head for other labels is replaced by a new one; anything else that does not fit is an error
             loaded, said = auto.from_pretrained(source, ignore_mismatched_sizes=True, output_loading_info=True, **options)
-    _check_body(model, loaded, said)
+        _check_body(model, loaded, said)
+        _try(model, loaded)
     if loaded.config.pad_token_id is None:
         loaded.config.pad_token_id = data.tokenizer.pad_token_id
     return loaded.to(device)
@@ -105,6 +108,17 @@ def _check_body(model: str, loaded: Any, said: Any) -> None:
         raise ModelError(f"the weights in `{model}` do not fit its configuration: {odd[0]} and {len(odd) - 1} more are amiss.")
 
 
+def _try(model: str, loaded: Any) -> None:
+    """Raise ModelError where the network gives no numbers for two tokens; what it raises itself is the caller's to catch."""
+    import torch
+
+    ids = torch.zeros((1, CHOICES, 2) if is_multiple_choice(loaded) else (1, 2), dtype=torch.long)
+    with torch.inference_mode():
+        logits = loaded.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+    if not bool(logits.isfinite().all()):
+        raise ModelError(f"the model in `{model}` cannot be used: it gives no finite numbers. Its weights may be damaged.")
+
+
 def load_any(model: str) -> Any:
     """The network of a checkpoint folder (stock, or exported by Secateur) or of a name on the hub, to be measured.
 
@@ -117,10 +131,14 @@ def load_any(model: str) -> Any:
 
     with reading(model) as source:
         config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
-        name = (config.architectures or ["AutoModel"])[0]
-        if not hasattr(transformers, name):
+        name = str((config.architectures or ["AutoModel"])[0])
+        kind = getattr(transformers, name, None)
+        build = getattr(kind, "from_config", None) or getattr(kind, "_from_config", None)
+        if kind is None or build is None:
             raise ModelError(f"`{model}` is a `{name}`, which transformers {transformers.__version__} does not have.")
-        return getattr(transformers, name).from_pretrained(source, trust_remote_code=False)
+        if folder is not None:
+            check_weights(folder, lambda: build(config))
+        return kind.from_pretrained(source, trust_remote_code=False)
 
 
 def load_causal(model: str) -> Any:

@@ -32,8 +32,9 @@ def tokenizer_of(model: str) -> Any:
     with reading(model) as source:
         tokenizer = AutoTokenizer.from_pretrained(source)
         words = getattr(AutoConfig.from_pretrained(source), "vocab_size", None)
-    if _empty(tokenizer):
-        raise ModelError(missing)
+        if _empty(tokenizer):
+            raise ModelError(missing)
+        _try(tokenizer, words)
     if words is not None and len(tokenizer) > words:
         raise ModelError(
             f"the tokenizer of `{model}` does not fit it: it has {len(tokenizer)} tokens, and the model knows {words}. "
@@ -57,11 +58,22 @@ def load_tokenizer(source: str | Path) -> Any:
             from transformers import AutoTokenizer
 
             tokenizer = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
+            _try(tokenizer)
     except ModelError as error:
         raise DataError(f"there is no tokenizer `{source}`: {error}") from error
     if _empty(tokenizer):
         raise DataError(f"there is no tokenizer `{source}`: it has no tokens.")
     return tokenizer
+
+
+def _try(tokenizer: Any, words: int | None = None) -> None:
+    """Tokenise a pair of words: raises ValueError, or what `tokenizers` raises, for a tokenizer that cannot be used."""
+    length = tokenizer.model_max_length
+    if isinstance(length, bool) or not isinstance(length, int | float) or length < 2:
+        raise ValueError(f"`model_max_length` of its tokenizer must be a number from 2 on, got {length!r}")
+    framed = [*tokenizer("word", "word", truncation=True, max_length=8)["input_ids"], tokenizer.pad_token_id or 0]
+    if words is not None and not all(0 <= token < words for token in framed):
+        raise ValueError(f"its tokenizer frames texts by the token {max(framed)}, and the model knows {words}")
 
 
 def _empty(tokenizer: Any) -> bool:
@@ -82,8 +94,6 @@ def _from_merges(folder: Path) -> Any:
         pairs = [(first, second) for first, _, second in (line.partition(" ") for line in lines)]
         return byte_level(Tokenizer(models.BPE(vocab=tokens, merges=pairs)))
     except Exception as error:  # `tokenizers` raises a bare Exception for merges of tokens that are not in the vocabulary
-        if type(error) is not Exception and not isinstance(error, ValueError | OSError | EOFError | TypeError):
-            raise
         raise DataError(f"the tokenizer in `{folder}` is damaged: {one_line(error)}.") from error
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secateur.devices.setup import Setup, generation_fault
-from secateur.errors import ConfigurationError, MeasurementError, first_line
+from secateur.errors import ConfigurationError, MeasurementError, SecateurError, first_line
 
 if TYPE_CHECKING:
     from torch import nn
@@ -70,7 +70,9 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
     def run(measure: Callable[[], Found]) -> Found:
         try:
             return measure()
-        except (RuntimeError, ValueError, TypeError, IndexError, MemoryError) as error:
+        except SecateurError:
+            raise
+        except Exception as error:  # it is a stranger's network: what its pass raises can be anything
             said = f"`{type(network).__name__}` could not be run on token ids: {first_line(error)}"
             raise MeasurementError(said) from error
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from transformers import TrainerState
 from transformers.trainer_utils import get_last_checkpoint
 
-from secateur.errors import EvaluationFailure, StudyError
+from secateur.errors import EvaluationFailure, SecateurError, StudyError, of_a_file
 
 #: Where a checkpoint is written; it moves to its place when it is whole, so that a killed process leaves no half one.
 UNFINISHED = "unfinished"
@@ -24,8 +26,23 @@ def resumable(folder: Path) -> str | None:
         return None
     last: str | None = get_last_checkpoint(str(folder))
     if last is not None and (fault := _fault(Path(last))):
-        raise StudyError(f"the checkpoint `{last}` is damaged: {fault}. Move it away to start this stage again.")
+        raise damaged(last, fault)
     return last
+
+
+def damaged(checkpoint: str, fault: str) -> StudyError:
+    return StudyError(f"the checkpoint `{checkpoint}` is damaged: {fault}. Move it away to start this stage again.")
+
+
+@contextlib.contextmanager
+def loading(checkpoint: str | None) -> Iterator[None]:
+    """Within the context files of a checkpoint are loaded; what they raise, whatever is in them, becomes a StudyError."""
+    try:
+        yield
+    except SecateurError:
+        raise
+    except Exception as error:
+        raise damaged(str(checkpoint), of_a_file(error)) from error
 
 
 def _fault(checkpoint: Path) -> str | None:
@@ -38,8 +55,12 @@ def _fault(checkpoint: Path) -> str | None:
     if missing:
         return f"it has no {', '.join(missing)}"
     try:
-        json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))["global_step"]
-    except (ValueError, KeyError, TypeError, OSError):
+        state = TrainerState.load_from_json(str(checkpoint / _STATE))
+        whole = (state.global_step, state.max_steps, state.num_train_epochs, state.train_batch_size or 0)
+        rows = all(isinstance(row, dict) and isinstance(row["step"], int) for row in state.log_history)
+        if not rows or not all(isinstance(number, int) for number in whole) or state.global_step < 1:
+            raise ValueError("its numbers are none")
+    except (ValueError, KeyError, TypeError, OSError, RecursionError):
         return f"{_STATE} cannot be read"
     for name in weights:
         try:

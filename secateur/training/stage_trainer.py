@@ -16,7 +16,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
 from secateur.errors import ConfigurationError, StudyError, disk_is_full
-from secateur.training.checkpoints import UNFINISHED, diverged, refuse_diverged, resumable
+from secateur.training.checkpoints import UNFINISHED, diverged, loading, refuse_diverged, resumable
 from secateur.training.distillation import distillation_loss
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.random_state import preserved_random_state
@@ -145,6 +145,24 @@ class StageTrainer(Trainer):
         seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
         batch = self.args.train_batch_size * self.args.gradient_accumulation_steps
         return EpochSampler(len(data), batch, seed, lengths if grouped else None)
+
+    # A checkpoint that is resumed: whatever its files hold, they are loaded as weights and numbers only, or refused.
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        with loading(resume_from_checkpoint):
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with loading(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with loading(checkpoint):
+            super()._load_rng_state(checkpoint)
+
+    def _load_callback_state(self) -> None:
+        with loading(self.args.output_dir):
+            super()._load_callback_state()
 
     def _get_output_dir(self, trial: Any) -> str:
         return self._staging or str(super()._get_output_dir(trial))

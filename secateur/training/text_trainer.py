@@ -21,7 +21,7 @@ from secateur.errors import ConfigurationError, EvaluationFailure, Stopped, Stud
 from secateur.tasks.metrics import perplexity
 from secateur.tasks.segments import IGNORED, Streams, Windows, collate, scored
 from secateur.tasks.text import Tokens
-from secateur.training.checkpoints import diverged, resumable
+from secateur.training.checkpoints import damaged, diverged, loading, resumable
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, Watch, run_stage, training_arguments, without_bars
@@ -231,12 +231,13 @@ class TextTrainer(StageTrainer):
         """What a checkpoint holds beside Trainer's own files."""
         file = Path(checkpoint) / _CARRIED
         if not file.is_file():
-            raise StudyError(f"the checkpoint `{checkpoint}` is damaged: it has no {_CARRIED}. Move it away to start again.")
-        carried = load_file(file, device=str(self.args.device))
-        summed, steps, self.seconds = carried.pop("numbers").tolist()
-        self.summed.fill_(summed)
-        self.summed_steps, self._since = int(steps), time.perf_counter()
-        self.mems = [carried[f"memory.{i}"] for i in range(len(carried))] or None
+            raise damaged(checkpoint, f"it has no {_CARRIED}")
+        with loading(checkpoint):
+            carried = load_file(file, device=str(self.args.device))
+            summed, steps, self.seconds = carried.pop("numbers").tolist()
+            self.summed.fill_(summed)
+            self.summed_steps, self._since = int(steps), time.perf_counter()
+            self.mems = [carried[f"memory.{i}"] for i in range(len(carried))] or None
 
 
 def train_text(
@@ -308,7 +309,8 @@ def _finished(trainer: TextTrainer, checkpoint: str, step: int) -> TextResult:
         trainer._load_from_checkpoint(checkpoint, model)
     trainer.load_carried(checkpoint)
     model.eval()
-    return _result(_state(checkpoint)["log_history"], step, trainer.seconds)
+    with loading(checkpoint):
+        return _result(_state(checkpoint)["log_history"], step, trainer.seconds)
 
 
 def _state(checkpoint: str) -> dict[str, Any]:

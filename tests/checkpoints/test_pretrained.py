@@ -93,7 +93,7 @@ def test_the_code_of_a_stranger_is_not_run(folders: dict[str, Path], tmp_path: P
 
 def test_damaged_weights_are_said(folders: dict[str, Path], tmp_path: Path) -> None:
     model, data = edited(folders["bert"], tmp_path), toy_task_data("classification", examples=4)
-    (tmp_path / "model.safetensors").write_bytes(b"\0" * 100)
+    (tmp_path / "model.safetensors").write_bytes(b"\0" * 10_000)
     for refuse in (lambda: load_any(model), lambda: load_model(model, data, seed=0, device="cpu")):
         with pytest.raises(ModelError, match="cannot be loaded") as error:
             refuse()

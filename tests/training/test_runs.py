@@ -6,11 +6,14 @@ import errno
 import random
 import shutil
 import struct
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from transformers import Trainer, TrainingArguments
 from transformers.utils import logging
 
@@ -121,6 +124,17 @@ def cut(path):
     path.write_bytes(data[: len(data) // 2])
 
 
+class Harmful:
+    """What a pickle could do to whoever loads it."""
+
+    def __reduce__(self):
+        return Path.touch, (Path(tempfile.gettempdir()) / "secateur-was-here",)
+
+
+def poisoned(path):
+    torch.save({"state": Harmful()}, path)
+
+
 def flip(path):
     """Change one byte in the largest tensor's data."""
     with zipfile.ZipFile(path) as archive:
@@ -152,6 +166,23 @@ class TestDamagedCheckpoints:
             ("optimizer.pt", lambda p: p.unlink(), "it has no optimizer.pt"),
             ("scheduler.pt", lambda p: p.write_bytes(b""), "scheduler.pt cannot be read"),
             ("rng_state.pth", lambda p: p.unlink(), "it has no rng_state.pth"),
+            ("trainer_state.json", lambda p: p.write_text('{"global_step": "3"}'), "trainer_state.json cannot be read"),
+            (
+                "trainer_state.json",
+                lambda p: p.write_text('{"global_step": 3, "dreams": 1}'),
+                "trainer_state.json cannot be read",
+            ),
+            ("optimizer.pt", poisoned, "would run code, and is not loaded"),
+            ("scheduler.pt", poisoned, "would run code, and is not loaded"),
+            ("rng_state.pth", poisoned, "would run code, and is not loaded"),
+            ("optimizer.pt", lambda p: torch.save([1, 2], p), "list"),
+            ("scheduler.pt", lambda p: torch.save("words", p), "str"),
+            ("rng_state.pth", lambda p: torch.save({"python": 1}, p), "damaged"),
+            (
+                "model.safetensors",
+                lambda p: save_file({"bert.embeddings.word_embeddings.weight": torch.ones(2, 2)}, p),
+                "size mismatch",
+            ),
         ],
     )
     def test_are_named_and_left_alone(self, good, tmp_path, name, damage, said):
@@ -164,6 +195,8 @@ class TestDamagedCheckpoints:
         assert str(folder / "checkpoint-3") in str(caught.value)
         assert said in str(caught.value)
         assert "Move it away" in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert not (Path(tempfile.gettempdir()) / "secateur-was-here").exists()
         assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
     def test_a_good_one_is_found(self, good):
