@@ -77,7 +77,7 @@ def test_killed_in_every_stage_and_resumed(pruned: Path, tmp_path: Path) -> None
     began = [
         row["stage"] for row in map(json.loads, (folder / "log.jsonl").read_text().splitlines()) if row["event"] == "stage"
     ]
-    assert began == ["warm-up", "order", "train", "train", "search", "search", "polish", "polish", "report"]
+    assert began == ["warm-up", "order", "train", "train", "search", "search", "polish", "polish", "measure", "report"]
     resume(folder, progress=False).close()
     assert outcome(folder) == outcome(pruned)
 

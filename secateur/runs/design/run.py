@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +27,17 @@ class DesignMember(Member):
     """An architecture of a design run. It has no weights until it is trained."""
 
     run: DesignRun = field(compare=False, repr=False)
+    #: Latency and memory where the search did not go by them, and they were measured after it.
+    besides: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        return {**self.besides, **self.trial.values}
 
     @property
     def measured(self) -> bool:
         """Whether its latency was measured; else it is the latency model's."""
-        return "latency_clock" in self.details
+        return "latency_clock" in self.details or "latency" in self.besides
 
     @property
     def sizes(self) -> Sizes:
@@ -96,7 +103,9 @@ class DesignRun(RunFolder):
         return found
 
     def _of(self, trials: list[Trial]) -> Front[DesignMember]:
-        return Front.of(trials, self.objectives, {}).map(lambda t: DesignMember(t, self), self.whole)
+        besides = dict(self.store.get_meta("measured", {}))
+        front = Front.of(trials, self.objectives, {})
+        return front.map(lambda t: DesignMember(t, self, besides.get(t.key, {})), self.whole)
 
     @property
     def whole(self) -> dict[str, float]:

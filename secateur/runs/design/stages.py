@@ -99,8 +99,8 @@ class DesignWork(Work):
 
     @property
     def _to_be_measured(self) -> bool:
-        """Whether the search leaves latency or memory of the front unknown, or predicted."""
-        return self.c.measure == "front" or not {"latency", "memory"} <= set(self.wanted)
+        """Whether the search leaves predictions behind: of latency, or of memory on a GPU."""
+        return self._modelled or (self.c.measure == "front" and self.device.type == "cuda" and "memory" in self.wanted)
 
     # The search.
 
@@ -163,20 +163,37 @@ class DesignWork(Work):
 
     def measure(self) -> None:
         """Measure the front, whose latencies were predicted or not asked for so far, and the baselines beside it, in turns."""
-        members = self._to_measure() if self._to_be_measured else []
+        unknown = {"latency", "memory"} - set(self.wanted)
+        members = self._to_measure() if self._to_be_measured or unknown else []
         baselines = layer_scaled(self.c.backbone, self.run.space) if self.c.baselines else []
         untimed = [m.architecture for m in members if self._modelled or not self._timed]
         timed = self._in_turns([*untimed, *(b.architecture for b in baselines)])
+        if self._to_be_measured:
+            self._measure_again(members, timed)
+        elif unknown:
+            self._measure_besides(members, timed, unknown)
+        self._keep_baselines(baselines, timed)
+
+    def _measure_again(self, members: Sequence[DesignMember], timed: Found) -> None:
+        """Trials with measured values in place of the predicted ones that the search went by."""
         done = {t.key for t in self.run.trials if t.origin == MEASURED}
         together = Together(self._measuring({"memory"}), self.run.objectives, self.run.bounds)
         for member in members:
             if member.key not in done:
                 self.store.add(self._measured(member, timed.get(member.key, {}), together))
-        self._keep_baselines(baselines, timed)
         measured = [t for t in self.run.trials if t.origin == MEASURED]
         if members and not any(t.complete for t in measured):
             reasons = sorted({str(t.reason) for t in measured})[:3]
             raise BoundError(f"nothing of the front keeps its bounds when it is measured: {'; '.join(reasons)}.")
+
+    def _measure_besides(self, members: Sequence[DesignMember], timed: Found, unknown: set[str]) -> None:
+        """What the search did not go by, and users choose by all the same."""
+        together = Together(self._measuring({"memory"} & unknown), patient=True)
+        found = {}
+        for member in members:
+            (memory,) = together.evaluate([member.architecture])
+            found[member.key] = {**timed.get(member.key, {}).get("values", {}), **memory.values}
+        self.store.set_meta("measured", found)
 
     def _in_turns(self, architectures: Sequence[Architecture]) -> Found:
         """Key → the latency of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import secateur.runs.design.run as run_module
 import secateur.runs.design.stages as stages
-from secateur.errors import BoundError, MeasurementError, Stopped, StudyError
+from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
 from secateur.estimators.together import Together
 from secateur.runs.design.run import DesignRun
 from secateur.runs.folder import open_run
@@ -172,11 +174,26 @@ def test_bounds_that_contradict_each_other_name_the_nearest(quick_design: Any, t
         quick_design(tmp_path / "run", **{**options, "bounds": ["parameters<=8k", "decoder_parameters>=40k"]})
 
 
-def test_where_nothing_is_timed_nothing_is_measured_again(quick_design: Any, tmp_path: Path) -> None:
+def test_what_the_search_did_not_go_by_is_measured_beside_it(quick_design: Any, tmp_path: Path) -> None:
     run = quick_design(tmp_path / "run", **{"trials": 40, "objectives": ["decoder_parameters", "parameters", "macs"]})
     assert len(run.front) > 6  # the front is exact: nothing of it is left out
-    assert not any(m.measured for m in run.front)
     assert all(t.origin != MEASURED for t in run.trials)
+    measured = [m for m in run.front if m.measured]
+    assert len(measured) == 6  # the most that the fixture allows
+    best = run.front.best(under={"latency": "1s", "memory": "1GB"})
+    assert best.values["decoder_parameters"] == max(m.values["decoder_parameters"] for m in measured)
+
+
+def test_speedups_are_against_the_published_network(designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = open_run(designed)
+    with pytest.raises(ConfigurationError, match="none is known"):
+        run.front.best(under={"speedup": "2x"})  # the fixture's baselines have one and two layers
+    base = run_module.base_of("gpt2")
+    monkeypatch.setattr(run_module, "base_of", lambda _: dataclasses.replace(base, layers=2))
+    assert run.whole == next(row["values"] for row in run.baselines if row["name"] == "GPT-2 small, 2 layers")
+    fast = run.front.best(under={"speedup": "2x"})
+    assert fast.values["latency"] <= run.whole["latency"] / 2
+    assert fast.gain.speedup == run.whole["latency"] / fast.values["latency"]
 
 
 def test_any_architecture_that_was_tried_can_be_picked(designed: Path) -> None:
