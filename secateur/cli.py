@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
 from secateur import __version__
 from secateur.catalogue import about, find, names
-from secateur.errors import ConfigurationError, SecateurError
+from secateur.errors import ConfigurationError
 from secateur.help import Command, Group, HelpAll
+from secateur.paths import checked
+from secateur.report.terminal import echo, spell_what_is_missing
 from secateur.runs.reporting import EMPTY
+from secateur.trouble import tell
 from secateur.verbs.completion import of_setting
 from secateur.verbs.signature import written
 
@@ -48,18 +54,22 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
     def command(**arguments: Any) -> None:
         arguments.pop("help_all", None)
         try:
+            for name, value in arguments.items():
+                if isinstance(value, Path):
+                    arguments[name] = checked(value, ConfigurationError)
             _show(verb(**arguments))
-        except ConfigurationError as error:
-            _fail(error.faults)
-        except SecateurError as error:
-            _fail([str(error)])
-        except KeyboardInterrupt as stop:
-            _fail([str(stop) or "stopped."], code=130)
+            sys.stdout.flush()
+        except (typer.Exit, BrokenPipeError):  # the second: whoever read the output has seen enough
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            folders = [arguments[name] for name in ("run", "to") if isinstance(arguments.get(name), Path)]
+            raise typer.Exit(tell(error, flags, folders)) from None
 
     command.__doc__ = (verb.__doc__ or "").split("\n\n    Raises")[0]  # what it raises is for readers of the code
     parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
+    flags = {p.name: _flag(p) for p in parameters if p.kind == p.KEYWORD_ONLY}
     told = about("verb", f"{group} {verb.__name__}" if group else verb.__name__)
     (GROUPS[group] if group else app).command(verb.__name__, cls=Command, short_help=told, hidden=hidden)(command)
 
@@ -98,10 +108,11 @@ def _shown(default: Any) -> str:
     return "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _fail(lines: list[str], code: int = 2) -> None:
-    for line in lines:
-        print(f"secateur: {line}", file=sys.stderr)
-    raise typer.Exit(code)
+def _flag(parameter: inspect.Parameter) -> str:
+    """An option as it is typed."""
+    described = [part for part in getattr(parameter.annotation, "__metadata__", ()) if hasattr(part, "param_decls")]
+    given = [flag for part in described for flag in part.param_decls or ()]
+    return str(given[0]).partition("/")[0] if given else "--" + parameter.name.replace("_", "-")
 
 
 def _show(found: Any) -> None:
@@ -112,9 +123,9 @@ def _show(found: Any) -> None:
         report = find("report", run.configuration.verb)(run)
         report.show(members) if members else report.show_finished()
     elif found == []:
-        typer.echo(EMPTY)
+        echo(EMPTY)
     else:
-        typer.echo(str(found))
+        echo(str(found))
 
 
 for _verb in names("verb"):
@@ -125,11 +136,19 @@ _command(find("verb", "bench proxies"), hidden=True)  # its name before there we
 @app.callback(invoke_without_command=True)
 def _version(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
     if version:
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
 
 
 def main() -> None:
-    """Entry point."""
+    """Entry point. What libraries have to say is not for the user: their errors come here."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    for name in ("TRANSFORMERS_VERBOSITY", "DATASETS_VERBOSITY", "HF_HUB_VERBOSITY"):
+        os.environ.setdefault(name, "error")
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())
+    spell_what_is_missing()
     app()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from secateur.report.terminal import echo, plain
+
+#: Of all that is wrong with the words of a command. typer carries it within itself, or has it from click.
+_UsageError: Any = typer.BadParameter.__bases__[0]
 _EVERYTHING = "secateur.everything"
 
 
 def _show_everything(ctx: typer.Context, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
         ctx.meta[_EVERYTHING] = True
-        typer.echo(ctx.get_help())
+        echo(ctx.get_help())
         raise typer.Exit
 
 
@@ -59,7 +64,18 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group that names its commands first."""
+    """A group that names its commands first, and says in one line what is wrong with an option."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            sys.exit(super().main(*args, **{**extra, "standalone_mode": False}) or 0)
+        except _UsageError as error:
+            if type(error).__name__ != "NoArgsIsHelpError":
+                said = " ".join(error.format_message().split())
+                echo(f"secateur: {plain(said[:1].lower() + said[1:], one_line=True)}", error=True)
+            else:
+                error.show()
+            sys.exit(error.exit_code)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)

@@ -189,7 +189,7 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
         "--strategy", "fulll", "--objective", "error", "--objective", "latancy", "--epochs", "-1", "--trials", "0",
     )  # fmt: skip
     text = "\n".join(lines)
-    for said in ("`./nowhere`", "none.csv", "`small`", "`random`", "`full`", "`latency`", "`epochs`", "`trials`"):
+    for said in ("`./nowhere`", "none.csv", "`small`", "`random`", "`full`", "`latency`", "`--epochs`", "`--trials`"):
         assert said in text
     assert len(lines) == 8
 
@@ -204,9 +204,9 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
         (["--mixed-precision", "fp8"], "unknown mixed precision `fp8`"),
         (["--preset", "best"], "unknown preset `best`"),
         (["--text", "review"], "`text`, `label`"),
-        (["--k", "-2"], "`k` must be at least 0"),
-        (["--validation-share", "1.5"], "`validation_share` must be above 0 and below 1"),
-        (["--temperature", "0"], "`temperature` must be above 0"),
+        (["--k", "-2"], "`--k` must be at least 0"),
+        (["--validation-share", "1.5"], "`--validation-share` must be above 0 and below 1"),
+        (["--temperature", "0"], "`--temperature` must be above 0"),
     ],
 )
 def test_one_fault_one_line(arguments: list[str], said: str, model: str, data: str, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_ranges_that_do_not_fit(tmp_path: Path, model_dir: str, data: str) -> No
     (line,) = faults(
         "prune", "--model", model_dir, "--data", data, "--to", str(tmp_path / "run"), "--quiet", "--heads", "4..99"
     )
-    assert "`heads` must lie in" in line
+    assert "`--heads` must lie in" in line
 
 
 def test_verbs_on_what_is_no_run(tmp_path: Path) -> None:

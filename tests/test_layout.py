@@ -45,7 +45,7 @@ LAYOUT = [
     ["report"],
     ["runs"],
     ["verbs"],
-    ["help"],
+    ["help", "trouble"],
     ["cli", "__main__"],
     ["testing"],
 ]
@@ -299,3 +299,13 @@ def test_no_machine_is_named():
             continue
         found += [f"{path.relative_to(ROOT)}: {match[0]}" for match in re.finditer(rf"(?<![\w.])(?:{places})", text)]
     assert found == []
+
+
+def test_one_place_prints() -> None:
+    """What is printed is made safe for terminals where it is printed: nothing else in the package does."""
+    for path in FILES:
+        if path != PACKAGE / "report" / "terminal.py" and path.parent.name != "testing":
+            calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            names = {call.id for call in calls if isinstance(call, ast.Name)}
+            names |= {ast.unparse(call) for call in calls if isinstance(call, ast.Attribute)}
+            assert not names & {"print", "typer.echo", "click.echo"}, path

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from secateur.report.terminal import echo
 from secateur.runs.timing import Effort, TimeLeft, about, clock_text
 
 #: Seconds between two lines where there is no terminal, and between two moments that are published.
@@ -99,7 +100,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         if self.show:
-            print(text, file=sys.stderr)
+            echo(text, error=True)
 
     def _display(self, title: str) -> contextlib.AbstractContextManager[Callable[[Moment], None]]:
         if not self.show:
@@ -117,12 +118,12 @@ class Progress:
             latest = moment
             if self.clock() - said >= LINES and moment.done < moment.total:
                 said = self.clock()
-                print(f"{moment.title}: {moment}", file=sys.stderr, flush=True)
+                echo(f"{moment.title}: {moment}", error=True)
 
         yield show
         if latest is not None:
             took = clock_text(self.clock() - started)
-            print(f"{latest.title}: {latest} · took {took}", file=sys.stderr, flush=True)
+            echo(f"{latest.title}: {latest} · took {took}", error=True)
 
 
 def _terminal() -> bool:

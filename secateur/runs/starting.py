@@ -133,5 +133,6 @@ def _go(run: Any, progress: Progress) -> Any:
     except Exception as error:
         if disk_is_full(error):
             raise StudyError(f"the disk is full. {again}") from error
+        vars(error)["run_folder"] = run.folder  # where the command line leaves the traceback
         raise
     return run

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from secateur.errors import ConfigurationError, MissingExtraError
+from secateur.report.terminal import echo
 from secateur.tasks.lm_scores import Questions, Scores, score_network, write_json
 from secateur.verbs.completion import DEVICES, among
 from secateur.verbs.signature import takes
@@ -41,6 +42,6 @@ def evaluate(questions: Questions, model: Model, *, device: Device = "auto") -> 
         try:
             write_json(scores.as_dict(), questions.to)
         except ConfigurationError as error:
-            typer.echo(str(scores))  # hours of work may be in it
+            echo(str(scores))  # hours of work may be in it
             raise ConfigurationError(f"{error} The scores are printed instead.") from error
     return scores

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from secateur.errors import ConfigurationError
+from secateur.report.terminal import echo
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
 from secateur.runs.bench.results import PAGE, SCORES, ProxyStudy, notes
@@ -71,7 +72,7 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
     try:
         study.write(networks, scores)
     except OSError as error:
-        print(str(study).rpartition("\n")[0])  # without its last line, which says where the page is
+        echo(str(study).rpartition("\n")[0])  # without its last line, which says where the page is
         raise _unwritable(to, error, "What was found is printed instead.") from error
     return study
 
