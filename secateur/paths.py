@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import unicodedata
 from pathlib import Path
@@ -39,6 +40,11 @@ def shown(text: str) -> str:
     """A name as a message can show it, whatever it holds: escaped, and cut where it is long."""
     plain = text if text.isprintable() else text.encode("unicode_escape").decode()
     return f"`{plain if len(plain) <= 120 else plain[:119] + '…'}`"
+
+
+def quoted(path: str | Path) -> str:
+    """A path as a command line takes it, blanks and all."""
+    return shlex.quote(str(path))
 
 
 def reason(error: BaseException) -> str:

@@ -309,3 +309,9 @@ def test_one_place_prints() -> None:
             names = {call.id for call in calls if isinstance(call, ast.Name)}
             names |= {ast.unparse(call) for call in calls if isinstance(call, ast.Attribute)}
             assert not names & {"print", "typer.echo", "click.echo"}, path
+
+
+def test_commands_in_messages_are_quoted() -> None:
+    """A folder with blanks in its name can be pasted."""
+    for path in FILES:
+        assert not re.search(r"secateur [a-z]+ \{(?!quoted\()", path.read_text()), path

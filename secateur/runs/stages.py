@@ -13,6 +13,7 @@ from secateur.checkpoints.quiet import quiet
 from secateur.errors import BoundError, ConfigurationError, MissingExtraError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
+from secateur.paths import quoted
 from secateur.runs.bounds import nothing_found
 from secateur.runs.folder import LOG, PROGRESS, RunFolder
 from secateur.runs.progress import Moment, Progress
@@ -171,7 +172,7 @@ class Work(ABC):
         try:
             find("report", self.c.verb)(self._run).write()
         except MissingExtraError as error:
-            self.note(f"No report was written: {error} Then: secateur report {self.folder}")
+            self.note(f"No report was written: {error} Then: secateur report {quoted(self.folder)}")
 
 
 def estimators_of(folder: str) -> Together:

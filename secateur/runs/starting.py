@@ -10,6 +10,7 @@ from typing import Any
 
 from secateur.catalogue import find
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
+from secateur.paths import quoted
 from secateur.runs.folder import LOG, STUDY, open_run
 from secateur.runs.progress import Progress
 from secateur.runs.settings import FILE, RunSettings
@@ -79,7 +80,9 @@ def _clean(path: Path, own: bool) -> None:
 
 
 def _taken(folder: Path) -> StudyError:
-    return StudyError(f"`{folder}` exists already. Go on with it: secateur resume {folder}. Or name another folder with --to.")
+    return StudyError(
+        f"`{folder}` exists already. Go on with it by `secateur resume {quoted(folder)}`, or name another folder with --to."
+    )
 
 
 def _made(verb: str, folder: str | Path | None) -> tuple[Path, bool]:
@@ -120,7 +123,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
 
 def _go(run: Any, progress: Progress) -> Any:
     """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
-    again = f"What was done is saved; go on with: secateur resume {run.folder}"
+    again = f"What was done is saved; go on with: secateur resume {quoted(run.folder)}"
     progress.say(f"{run.folder}: {run.about}")
     try:
         find("work", run.configuration.verb)(run, progress).go()

@@ -15,6 +15,7 @@ from secateur.export import Exported
 from secateur.export.hub import check_push
 from secateur.export.hub import push as push_folder
 from secateur.export.trained import export_trained
+from secateur.paths import quoted
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
 from secateur.runs.prune.run import PruneRun
@@ -84,7 +85,8 @@ def _exported(
     opened = open_run(run)
     if not isinstance(opened, PruneRun):
         raise StudyError(
-            f"the architectures of `{run}` have no weights yet. Train one: secateur train {run} --key KEY --text … --to …"
+            f"the architectures of `{run}` have no weights yet. Train one: "
+            f"secateur train {quoted(run)} --key KEY --text … --to …"
         )
     member = opened.choose(key, under, "export", "body_parameters=50%")
     exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from secateur.catalogue import about
+from secateur.paths import quoted
 from secateur.report import DesignReportData
 from secateur.report.data import Row
 from secateur.report.design_rows import summary
@@ -39,7 +39,7 @@ class DesignReport(Report):
         )
 
     def _train(self, key: str) -> str:
-        return f"secateur train {shlex.quote(str(self.run.folder))} --key {key} --text my-text --to my-model"
+        return f"secateur train {quoted(self.run.folder)} --key {key} --text my-text --to my-model"
 
     def _model(self) -> dict[str, Any] | None:
         stored = self.run.latency_model

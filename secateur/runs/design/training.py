@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure, Stopped, StudyError
+from secateur.paths import quoted
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_TOKENS, Settings, option, shared
 from secateur.spaces.decoder_sizes import Sizes
@@ -197,7 +198,11 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
     elif folder.exists() and (not folder.is_dir() or not _free(folder)):
         from secateur.checkpoints.folders import is_trained
 
-        forms = f" For the ONNX forms of what it holds: secateur export {folder} --onnx --int8." if is_trained(folder) else ""
+        forms = (
+            f" For the ONNX forms of what it holds: secateur export {quoted(folder)} --onnx --int8."
+            if is_trained(folder)
+            else ""
+        )
         raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.{forms}")
 
 

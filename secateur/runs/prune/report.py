@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from secateur.checkpoints.pretrained import AUTO_CLASSES
 from secateur.errors import BoundError
 from secateur.objectives import QUANTITIES, Bound
+from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
 from secateur.report.numbers import shown_as
@@ -117,7 +117,7 @@ class PruneReport(Report):
     def _load_code(self) -> str:
         auto = AUTO_CLASSES[self.run.task.get("kind", "classification")]
         return (
-            f"secateur export {shlex.quote(str(self.run.folder))} --key {{key}} --to pruned\n\n"
+            f"secateur export {quoted(self.run.folder)} --key {{key}} --to pruned\n\n"
             f"from transformers import {auto}\n"
             f'model = {auto}.from_pretrained("pruned", trust_remote_code=True)'
         )
@@ -157,7 +157,7 @@ class PruneReport(Report):
         name = next((n for n in costs if self.run.whole.get(n)), "body_parameters")
         share = 0.5 if best is None else best.values[name] / self.run.whole[name]
         bound = f"{name}={math.ceil(share * 100)}%"
-        return f"Export: secateur export {shlex.quote(str(self.run.folder))} --under {bound} --to pruned"
+        return f"Export: secateur export {quoted(self.run.folder)} --under {bound} --to pruned"
 
 
 def _scores(values: Mapping[str, Any], test: Mapping[str, Any] | None) -> dict[str, float | None]:

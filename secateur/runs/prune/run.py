@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import StudyError
+from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
 from secateur.runs.prune.prediction import Fit, features, fits
@@ -273,7 +274,9 @@ class PruneRun(RunFolder):
     def shape(self) -> dict[str, int]:
         found = self.store.get_meta("shape")
         if found is None:
-            raise StudyError(f"`{self.folder}` has not got as far as its model yet. Go on with: secateur resume {self.folder}")
+            raise StudyError(
+                f"`{self.folder}` has not got as far as its model yet. Go on with: secateur resume {quoted(self.folder)}"
+            )
         return dict(found)
 
     @cached_property
@@ -288,7 +291,9 @@ class PruneRun(RunFolder):
         from secateur.supernet import Supernet
 
         if not Journal(self.store).done(find("method", self.configuration.method).keeps):
-            raise StudyError(f"the network of `{self.folder}` is not ready yet. Go on with: secateur resume {self.folder}")
+            raise StudyError(
+                f"the network of `{self.folder}` is not ready yet. Go on with: secateur resume {quoted(self.folder)}"
+            )
         return Supernet(load(self.folder / SUPERNET))
 
     @cached_property
