@@ -65,7 +65,7 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
             folders = [arguments[name] for name in ("run", "to") if isinstance(arguments.get(name), Path)]
             raise typer.Exit(tell(error, flags, folders)) from None
 
-    command.__doc__ = (verb.__doc__ or "").split("\n\n    Raises")[0]  # what it raises is for readers of the code
+    command.__doc__ = inspect.cleandoc(verb.__doc__ or "").split("\n\nRaises")[0]  # what it raises is for readers of the code
     parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}

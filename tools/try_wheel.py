@@ -21,9 +21,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "installing.md"
 PINS = [line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if "==" in line]
-#: Tests of what needs torch and of what does not.
-WITHOUT_TORCH = ["spaces", "search", "pareto", "encodings", "test_architecture.py", "test_objectives.py", "test_settings.py"]
-WITH_TORCH = [*WITHOUT_TORCH, "anatomy", "supernet", "decoders", "study", "training", "export", "runs", "verbs", "test_cli.py"]
+#: Tests of what needs no torch, and of what does.
+WITHOUT_TORCH = [
+    "spaces",
+    "pareto",
+    "encodings",
+    "study",
+    "tables",
+    "test_architecture.py",
+    "test_objectives.py",
+    "test_trial.py",
+]
+WITHOUT_TORCH += [f"search/test_{name}.py" for name in ("base", "evolution", "local", "mo_rea", "nsga2", "random")]
+WITH_TORCH = [name for name in WITHOUT_TORCH if not name.startswith("search/")] + ["search", "anatomy", "supernet", "decoders"]
+WITH_TORCH += ["training", "export", "runs", "verbs", "test_cli.py", "test_settings.py"]
 TOY = """
 import sys
 from pathlib import Path
@@ -122,7 +133,7 @@ class Trial:
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
         found = re.findall(r"^[^\n]*\d+ passed[^\n]*$", done.stdout, re.MULTILINE)
         if done.returncode or not found:
-            print(done.stdout[-8000:], done.stderr[-2000:])
+            print(done.stdout[-20_000:], done.stderr[-2000:])
         return re.sub(r" in [\d.]+s.*|=+|,? ?\d+ (deselected|warnings?)", "", found[-1]).strip() if found else "none ran"
 
 

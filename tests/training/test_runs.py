@@ -248,7 +248,7 @@ class TestDivergence:
         with pytest.raises(EvaluationFailure, match="training diverged"):
             train(
                 tmp_path,
-                settings=TrainingSettings(epochs=3, learning_rate=1e38, learning_rate_warmup=0.0, batch_size=4, checkpoints=0),
+                settings=TrainingSettings(epochs=3, learning_rate=1e36, learning_rate_warmup=0.0, batch_size=4, checkpoints=0),
             )
 
 

@@ -33,7 +33,7 @@ def test_every_setting_is_a_plain_parameter_with_its_default(name: str, settings
 
 
 def test_help_shows_them() -> None:
-    text = pydoc.render_doc(secateur.prune, renderer=pydoc.plaintext)
+    text = " ".join(pydoc.render_doc(secateur.prune, renderer=pydoc.plaintext).split())  # from 3.13 on, a line for each
     assert "model: str, data: str, *" in text
     assert "trials: int | None = None" in text
     assert "max_length: int = 128" in text
