@@ -20,8 +20,8 @@ from secateur.catalogue import about, find, names
 from secateur.errors import ConfigurationError
 from secateur.help import Command, Group, HelpAll
 from secateur.paths import checked
+from secateur.report.plain import as_csv, as_json
 from secateur.report.terminal import echo, spell_what_is_missing
-from secateur.runs.reporting import EMPTY
 from secateur.trouble import tell
 from secateur.verbs.completion import of_setting
 from secateur.verbs.signature import written
@@ -46,6 +46,15 @@ GROUPS = {
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name, short_help=(_group.info.help or "").rstrip("."))
 
+#: How results are told to other programs, by the names of the options' parameters.
+_FORMS: dict[str, Callable[[Any], str]] = {"as_json": as_json, "as_csv": as_csv}
+_TELLING = [
+    inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, typer.Option(flag, help=told)]
+    )
+    for name, flag, told in (("as_json", "--json", "Print it as JSON."), ("as_csv", "--csv", "Print it as CSV."))
+]
+
 
 def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = False) -> None:
     """Make a command of a verb. An error that the user can mend is shown without a traceback, and the exit code is 2."""
@@ -53,11 +62,15 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
         arguments.pop("help_all", None)
+        forms = [form for name, form in _FORMS.items() if arguments.pop(name, False)]
         try:
+            if len(forms) > 1:
+                raise ConfigurationError("give --json or --csv, not both.")
             for name, value in arguments.items():
                 if isinstance(value, Path):
                     arguments[name] = checked(value, ConfigurationError)
-            _show(verb(**arguments))
+            found = verb(**arguments)
+            _tell(forms[0](found)) if forms else _show(found)
             sys.stdout.flush()
         except (typer.Exit, BrokenPipeError):  # the second: whoever read the output has seen enough
             raise
@@ -67,6 +80,7 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
 
     command.__doc__ = inspect.cleandoc(verb.__doc__ or "").split("\n\nRaises")[0]  # what it raises is for readers of the code
     parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
+    parameters += _TELLING if hasattr(verb, "tells") else []
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     flags = {p.name: _flag(p) for p in parameters if p.kind == p.KEYWORD_ONLY}
@@ -116,16 +130,18 @@ def _flag(parameter: inspect.Parameter) -> str:
 
 
 def _show(found: Any) -> None:
-    """Print what a verb returned: a run, members of its front, or what says itself."""
-    members = found if isinstance(found, list) else []
-    run = members[0].run if members else found
-    if hasattr(run, "configuration"):
-        report = find("report", run.configuration.verb)(run)
-        report.show(members) if members else report.show_finished()
-    elif found == []:
-        echo(EMPTY)
+    """Print what a verb returned: a run, what shows itself, or what says itself."""
+    if hasattr(found, "configuration"):
+        find("report", found.configuration.verb)(found).show_finished()
+    elif hasattr(found, "show"):
+        found.show()
     else:
         echo(str(found))
+
+
+def _tell(text: str) -> None:
+    """Print for other programs: UTF-8, whatever the terminal's own is."""
+    typer.echo(text.encode(), nl=False)
 
 
 for _verb in names("verb"):

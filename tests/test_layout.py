@@ -54,7 +54,7 @@ INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
         ["folder", "bounds"],
-        ["reporting", "stages", "starting"],
+        ["reporting", "stages", "starting", "tables"],
         ["prune", "design", "bench"],
     ],
     "verbs": [

@@ -57,13 +57,19 @@ class Latency:
     runtime: str = "torch"
 
     def __str__(self) -> str:
-        text = (
-            f"{self.median * 1e3:.4g} ms ({self.low * 1e3:.4g}…{self.high * 1e3:.4g} ms with 95 % confidence, "
-            f"spread {self.spread:.1%}, {self.repeats} repeats, {self.clock} clock; wall clock {self.wall * 1e3:.4g} ms, "
-            f"CPU time {self.cpu * 1e3:.4g} ms; {self.runtime}, {self.threads} thread{'s' if self.threads != 1 else ''}, "
-            f"batch {self.batch} × {self.length}; {self.device})"
-        )
-        return text + ("" if self.steady else "; not steady") + (f". {self.note}" if self.note else "")
+        return "; ".join(filter(None, [*self.figures(), self.setup, self.device, self.note]))
+
+    def figures(self) -> list[str]:
+        """The figure and how sure it is, in lines that fit a narrow terminal."""
+        return [
+            f"{self.median * 1e3:.4g} ms ({self.low * 1e3:.4g}…{self.high * 1e3:.4g} ms at 95 %)",
+            f"spread {self.spread:.1%}, {self.repeats} repeats, {self.clock} clock{'' if self.steady else ', not steady'}",
+            f"wall clock {self.wall * 1e3:.4g} ms, CPU time {self.cpu * 1e3:.4g} ms",
+        ]
+
+    @property
+    def setup(self) -> str:
+        return f"{self.runtime}, {self.threads} thread{'s' if self.threads != 1 else ''}, batch {self.batch} × {self.length}"
 
 
 def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:

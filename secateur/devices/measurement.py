@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secateur.devices.setup import Setup, generation_fault
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from secateur.devices.memory import Memory
 
 Found = TypeVar("Found")
+#: Columns beside the figures' names: with these, 60.
+WIDTH = 46
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,18 @@ class Measurement:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"parameters  {self.parameters:,}", f"latency     {self.latency}", f"memory      {self.memory}"]
+        timed = {"latency": self.latency}
         if self.generation is not None:
-            prompt, token = self.generation.prompt, self.generation.token
-            lines += [f"prompt      {prompt}", f"per token   {token}", f"generation  {self.generation}"]
-        return "\n  ".join([self.model, *lines])
+            timed |= {"prompt": self.generation.prompt, "per token": self.generation.token}
+        told = {"parameters": [f"{self.parameters:,}"], **{name: time.figures() for name, time in timed.items()}}
+        told["memory"] = [str(self.memory)]
+        if self.generation is not None:
+            told["generation"] = [str(self.generation)]
+        note = next((time.note for time in timed.values() if time.note), "")
+        told["measured"] = [self.latency.setup, self.latency.device, note]
+        wrapped = {name: [line for text in texts for line in wrap(text, WIDTH)] for name, texts in told.items()}
+        lines = [(name if i == 0 else "", line) for name, found in wrapped.items() for i, line in enumerate(found)]
+        return "\n".join([self.model, *(f"  {name:<12}{line}" for name, line in lines)])
 
 
 def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup, generate: int = 0) -> Measurement:

@@ -13,6 +13,7 @@ from secateur.report.rows import Column, Table
 #: Lines beyond the colours there are: the same colours, dashed.
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
+TITLE = "How proxies rank"
 Series = Mapping[str, Sequence[tuple[float, float | None]]]
 
 

@@ -1,4 +1,4 @@
-"""What reaches a terminal: plain text whatever a name holds, and tables readable at 80 columns and when piped."""
+"""What reaches a terminal: plain text, whatever a name holds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import codecs
 import sys
 import unicodedata
 from typing import Any
-
-from secateur.report.data import Row
-from secateur.report.numbers import show
-from secateur.report.rows import Table
 
 #: What stands for a character that a terminal does not have.
 _SPELT = {"×": "x", "−": "-", "–": "-", "…": "...", "≤": "<=", "≥": ">=", "·": "|", "µ": "u", "±": "+-", "\xa0": " "}
@@ -56,22 +52,12 @@ def console() -> Any:
     return Plain(highlight=False, markup=False, emoji=False)
 
 
-def print_table(table: Table, title: str, last: Row | None = None) -> None:
-    """Print a table under its title: numbers to the right, nothing where a value is missing, `last` set apart at the end."""
-    import rich.table
-    from rich.box import SIMPLE
-    from rich.text import Text
+def room() -> int | None:
+    """The columns of the terminal; None where the output is no terminal, and as wide as it has to be."""
+    out = console()
+    return out.width if out.is_terminal else None
 
-    def text(said: str) -> Text:
-        return Text(plain(said, one_line=True))
 
-    shown = rich.table.Table(title=text(title), title_justify="left", box=SIMPLE)
-    for column in table.columns:
-        justify: Any = "left" if column.shown_as == "text" else "right"
-        shown.add_column(text(column.title), justify=justify, no_wrap=True)
-    for row in [*table.rows, *([last] if last else [])]:
-        if row is last:
-            shown.add_section()
-        values = [(row.get(column.name), column.shown_as) for column in table.columns]
-        shown.add_row(*(text("" if value is None else show(value, how)) for value, how in values))
-    console().print(shown)
+def say(text: str = "", *, whole: bool = False) -> None:
+    """Print a text. On a terminal, lines break between words; what is to be copied, a path or a command, stays `whole`."""
+    console().print(text, soft_wrap=whole or room() is None)

@@ -35,6 +35,11 @@ class Price:
             f"  {gain}\n  {gain.details()}"
         )
 
+    def rows(self) -> list[dict[str, Any]]:
+        run = self.member.run
+        told: dict[str, Any] = find("report", run.configuration.verb)(run).plain_row(self.member)
+        return [{"asked_speedup": float(self.times), **told}]
+
 
 class RunFolder:
     """An existing run folder. Opening it reads no weights."""

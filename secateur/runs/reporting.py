@@ -5,14 +5,17 @@ from __future__ import annotations
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from secateur import __version__
+from secateur.catalogue import find
 from secateur.report import write_report
 from secateur.report.data import Row
 from secateur.report.rows import Table
-from secateur.report.terminal import console, print_table
+from secateur.report.terminal import say
+from secateur.report.text_table import fits, print_table
 from secateur.runs.folder import REPORT, RunFolder
 from secateur.study import Journal
 from secateur.trial import Trial
@@ -33,7 +36,11 @@ class Report(ABC):
 
     @abstractmethod
     def table(self, members: Sequence[Any], wide: bool) -> tuple[Table, str, Row | None]:
-        """The members as a table with its title and a last row; `wide`: on a terminal of 100 columns or more."""
+        """The members as a table with its title and a last row; not `wide`: without what few need."""
+
+    @abstractmethod
+    def plain_row(self, member: Any) -> Row:
+        """All that is known of a member, for other programs: full numbers in base units, its key first."""
 
     @abstractmethod
     def next_step(self) -> str:
@@ -50,18 +57,18 @@ class Report(ABC):
     def show(self, members: Sequence[Any]) -> None:
         """Print members of the run as a table."""
         if not members:
-            console().print(EMPTY)
+            say(EMPTY)
             return
         if len(members) > 1 and (lead := self.lead()):
-            console().print(lead, soft_wrap=True, markup=False)
-        table, title, last = self.table(members, console().width >= 100)
-        print_table(table, title, last)
+            say(lead)
+        table, title, last = self.table(members, wide=True)
+        print_table(table if fits(table, last) else self.table(members, wide=False)[0], title, last)
 
     def show_finished(self) -> None:
         """The front of a finished run, and where to go on."""
         self.show(list(self.run.front))
-        console().print(f"\nReport: {self.run.folder / REPORT}", soft_wrap=True)
-        console().print(self.next_step(), soft_wrap=True)
+        say(f"\nReport: {self.run.folder / REPORT}", whole=True)
+        say(self.next_step(), whole=True)
 
     def common(self, title: str) -> dict[str, Any]:
         """What every page says of its run."""
@@ -79,6 +86,26 @@ class Report(ABC):
     def heading(self, members: Sequence[Any]) -> str:
         many = f"{len(members)} {self.run.noun}s on the front of {self.run.folder}"
         return many if len(members) > 1 else f"The best of {self.run.folder}"
+
+
+def report_of(run: Any) -> Report:
+    """The report of a run, whatever verb made it."""
+    found: Report = find("report", run.configuration.verb)(run)
+    return found
+
+
+@dataclass(frozen=True)
+class Members:
+    """Members of a run, to be shown."""
+
+    run: Any
+    members: Sequence[Any]
+
+    def show(self) -> None:
+        report_of(self.run).show(self.members)
+
+    def rows(self) -> list[Row]:
+        return [report_of(self.run).plain_row(member) for member in self.members]
 
 
 def trial_row(trial: Trial) -> dict[str, Any]:

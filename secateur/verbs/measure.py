@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from secateur.devices.setup import Setup
-from secateur.verbs.signature import takes
+from secateur.verbs.signature import takes, tells
 
 if TYPE_CHECKING:
     from secateur.devices.measurement import Measurement
@@ -18,6 +18,7 @@ Generate = Annotated[
 ]
 
 
+@tells
 @takes(Setup, without=("kind",))
 def measure(setup: Setup, model: Model, *, generate: Generate = 0) -> Measurement:
     """Measure latency and peak memory of a checkpoint on this machine.

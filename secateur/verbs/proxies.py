@@ -10,11 +10,12 @@ import typer
 from secateur.runs.bench.proxies import ProxySettings, judge_proxies
 from secateur.runs.bench.results import ProxyStudy
 from secateur.runs.progress import Progress
-from secateur.verbs.signature import Shown, takes
+from secateur.verbs.signature import Shown, takes, tells
 
 TableFile = Annotated[Path, typer.Argument(help="Trained architectures: a Parquet, CSV or JSON-lines file.")]
 
 
+@tells
 @takes(ProxySettings)
 def proxies(settings: ProxySettings, table: TableFile, *, progress: Shown = True) -> ProxyStudy:
     """Score trained architectures by every proxy, and tell how well each ranks them and what it costs.

@@ -1,27 +1,50 @@
-"""`secateur report`: one page that shows a run."""
+"""`secateur report`: one page that shows a run, or its tables for other programs."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from secateur.catalogue import find
+from secateur.errors import ConfigurationError
+from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
-from secateur.verbs.signature import Folder
+from secateur.runs.reporting import report_of
+from secateur.runs.tables import TABLES, RunTables
+from secateur.verbs.completion import among
+from secateur.verbs.signature import Folder, tells
+
+Which = Annotated[
+    str | None,
+    typer.Option(help=f"With --json or --csv, this table alone: {', '.join(TABLES)}.", autocompletion=among(TABLES)),
+]
 
 
+@dataclass(frozen=True)
+class Page(RunTables):
+    """The report of a run: a page that is written when it is shown, or tables."""
+
+    open: bool = False
+
+    def show(self) -> None:
+        """Write the page, and say where it is."""
+        if self.table is not None:
+            raise ConfigurationError("--table chooses what --json and --csv print: add one of them.")
+        path = report_of(self.run).write()
+        if self.open:
+            import webbrowser
+
+            webbrowser.open(path.resolve().as_uri())
+        echo(str(path))
+
+
+@tells
 def report(
     run: Folder,
     *,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-) -> Path:
-    """Write a run's report anew: one HTML file that works offline."""
-    opened = open_run(run)
-    path: Path = find("report", opened.configuration.verb)(opened).write()
-    if open_:
-        import webbrowser
-
-        webbrowser.open(path.resolve().as_uri())
-    return path
+    table: Which = None,
+) -> Page:
+    """Write a run's report anew: one HTML file that works offline. With --json or --csv, print its tables instead."""
+    return Page(open_run(run), table, open=open_)

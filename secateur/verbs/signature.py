@@ -25,6 +25,12 @@ Under = Annotated[
 Key = Annotated[str | None, typer.Option(help="The one with this key, or its beginning (see the report).")]
 
 
+def tells(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a verb whose result has `rows()` or `as_dict()`: its command also takes --json and --csv."""
+    verb.tells = True  # type: ignore[attr-defined]
+    return verb
+
+
 def takes(settings: type[Settings], without: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make `verb(settings, run, *, to, …)` a function of the settings' fields, by name, and of what else it takes.
 

@@ -1,52 +1,15 @@
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
-from secateur.report.numbers import SPACE
-from secateur.report.rows import Column, Table
-from secateur.report.terminal import console, echo, plain, print_table
-
-COLUMNS = [Column("key", "key"), Column("latency", "latency", "seconds"), Column("body", "body", "share")]
-ROWS = [{"key": "[a]", "latency": 0.0123, "body": 0.5}, {"key": "b", "body": "10 %", "more": 1}]
-
-
-@pytest.fixture
-def printed(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def lines(*arguments):
-        print_table(*arguments)
-        return [line.replace(SPACE, " ").strip() for line in capsys.readouterr().out.splitlines()]
-
-    return lines
-
-
-def test_a_table_has_its_title_and_numbers_to_the_right(printed):
-    assert printed(Table(COLUMNS, ROWS), "Two [networks]") == [
-        "Two [networks]",
-        "",
-        "key   latency     body",
-        "────────────────────────",
-        "[a]   12.3 ms   50.0 %",
-        "b                 10 %",
-        "",
-    ]
-
-
-def test_a_last_row_is_set_apart(printed):
-    lines = printed(Table(COLUMNS, ROWS[:1]), "One", {"key": "whole", "body": "100 %"})
-    assert lines[-4:] == ["[a]     12.3 ms   50.0 %", "", "whole              100 %", ""]
-
-
-def test_a_wide_table_is_cut_to_the_terminal_and_keeps_a_line_per_row(printed):
-    wide = [Column(str(i), f"column number {i}") for i in range(9)]
-    lines = printed(Table(wide, [{str(i): "text" for i in range(9)}]), "wide")
-    assert max(map(len, lines)) <= 80
-    assert len(lines) == 6
+from secateur.report import terminal
+from secateur.report.terminal import console, echo, plain, room, say
 
 
 @pytest.mark.parametrize(
@@ -67,11 +30,6 @@ def test_nothing_steers_the_terminal(text, shown, capsys):
     assert "\n" not in plain(text, one_line=True)
 
 
-def test_names_in_tables_steer_nothing_either(printed):
-    lines = printed(Table([Column("key", "[red]key")], [{"key": "[b]\x1b[31m\n"}]), "of \x1b[0m")
-    assert lines == ["of \\x1b[0m", "", "[red]key", "─" * 15, "[b]\\x1b[31m\\n", ""]
-
-
 def test_an_ascii_terminal_gets_what_it_can_show(designed, tmp_path):
     """In a process of its own: after a finished run, in errors, in help."""
     said = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "120"}
@@ -88,3 +46,18 @@ def test_an_ascii_terminal_gets_what_it_can_show(designed, tmp_path):
     assert [line for line in out.splitlines() if line.startswith("ended")] == ["ended 0", "ended 2", "ended 0", "ended 2"]
     assert "there is no run folder" in err
     assert "?mlaut..." in err
+
+
+def test_on_a_terminal_lines_break_between_words_but_not_what_is_copied(monkeypatch, capsys):
+    assert room() is None
+    say("many words " * 20)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    shown = io.StringIO()
+    made = Console(file=shown, width=40, force_terminal=True, highlight=False)
+    monkeypatch.setattr(terminal, "console", lambda: made)
+    assert room() == 40
+    say("many words " * 20)
+    say("a/path/that/is/longer/than/what/a/terminal/so/narrow/can/show", whole=True)
+    *lines, path = shown.getvalue().splitlines()
+    assert all(line.rstrip().endswith(("many", "words")) and len(line) <= 40 for line in lines)
+    assert path == "a/path/that/is/longer/than/what/a/terminal/so/narrow/can/show"

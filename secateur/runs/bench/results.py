@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from secateur.errors import MissingExtraError
 from secateur.report.numbers import MISSING, show
-from secateur.report.proxies_page import proxies_html
+from secateur.report.proxies_page import TITLE, proxies_html
+from secateur.report.rows import Column
+from secateur.report.rows import Table as Shown
+from secateur.report.terminal import say
+from secateur.report.text_table import print_table, table_blocks
 from secateur.runs.bench.judging import COSTS, TRUE, Judged, figures
 from secateur.runs.bench.material import Material
 from secateur.runs.bench.scoring import Score
@@ -18,7 +22,8 @@ from secateur.tables import Ceiling, Ranking, Table
 from secateur.writing import write_whole
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
-_HEADER = ["proxy", "networks", "Spearman", "95 %", "Kendall", "best 20 %", "common 10 %", "20 %", "50 %", "FLOPs", "time"]
+_HEADER = ["proxy", "networks", "Spearman", "95 %", "Kendall", "best 20 %"]
+_HEADER += ["common 10 %", "common 20 %", "common 50 %", "FLOPs", "time"]
 
 
 @dataclass(frozen=True)
@@ -43,25 +48,48 @@ class ProxyStudy:
         header = [*_HEADER, *(f"front found ({cost})" for cost in costs), *(f"gap ({cost})" for cost in costs)]
         return header, [_cells(proxy, costs) for proxy in self.judged]
 
-    def __str__(self) -> str:
-        header, rows = self.cells()
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-        lines = [
-            "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-            for row in [header, *rows]
-        ]
-        page = self.folder / PAGE
-        return "\n".join([*lines, "", *self.notes, f"Written: {page if page.exists() else self.folder}"])
+    def rows(self) -> list[dict[str, Any]]:
+        return self.table
 
-    def write(self, table: Table, scores: Mapping[str, Sequence[Score]]) -> None:
-        """The CSV files and the page, beside the scores of the table's networks."""
-        ranking = [
+    def as_dict(self) -> dict[str, Any]:
+        """All that was found: a row per proxy, per proxy and bin, and per proxy and cost."""
+        found = {"proxies": self.table, "ranking": self.ranking, "fronts": self.fronts, "ceiling": asdict(self.ceiling)}
+        return {"folder": self.folder, **found, "notes": self.notes}
+
+    @property
+    def ranking(self) -> list[dict[str, Any]]:
+        return [
             {"proxy": j.name, "share": r.share, "networks": r.count, **figures(r, "spearman", "kendall", "common_ratio")}
             for j in self.judged
             for r in j.rankings
         ]
-        fronts = [{"proxy": j.name, "cost": cost, **vars(front)} for j in self.judged for cost, front in j.fronts.items()]
-        for name, lines in ((RANKING, ranking), (FRONTS, fronts), (SUMMARY, self.table)):
+
+    @property
+    def fronts(self) -> list[dict[str, Any]]:
+        return [{"proxy": j.name, "cost": cost, **asdict(front)} for j in self.judged for cost, front in j.fronts.items()]
+
+    def __str__(self) -> str:
+        return "\n".join([*table_blocks(self._shown())[0], "", *self.notes, self._written()])
+
+    def show(self) -> None:
+        print_table(self._shown(), TITLE)
+        say()
+        for note in self.notes:
+            say(note)
+        say(self._written(), whole=True)
+
+    def _shown(self) -> Shown:
+        header, rows = self.cells()
+        columns = [Column(name, name, "score" if i else "text") for i, name in enumerate(header)]
+        return Shown(columns, [dict(zip(header, row, strict=True)) for row in rows])
+
+    def _written(self) -> str:
+        page = self.folder / PAGE
+        return f"Written: {page if page.exists() else self.folder}"
+
+    def write(self, table: Table, scores: Mapping[str, Sequence[Score]]) -> None:
+        """The CSV files and the page, beside the scores of the table's networks."""
+        for name, lines in ((RANKING, self.ranking), (FRONTS, self.fronts), (SUMMARY, self.table)):
             _csv(self.folder / name, lines)
         true = table.column(TRUE).tolist()
         scatters = {}
@@ -73,7 +101,7 @@ class ProxyStudy:
             for measure in ("spearman", "common_ratio")
         )
         try:
-            page = proxies_html("How proxies rank", self.notes, *self.cells(), correlations, ratios, scatters)
+            page = proxies_html(TITLE, self.notes, *self.cells(), correlations, ratios, scatters)
         except MissingExtraError as error:  # what took long is in the other files
             self.notes.append(f"No page was written: {error}")
             return

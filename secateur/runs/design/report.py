@@ -63,6 +63,14 @@ class DesignReport(Report):
             None,
         )
 
+    def plain_row(self, member: DesignMember) -> Row:
+        choices, gain = dict(member.architecture.choices), member.gain.as_dict()
+        row: Row = {"key": member.key, "trial": member.trial.number, "architecture": str(member.architecture)}
+        row |= {f"published_{name}": self.run.whole.get(name) for name in ("latency", "memory", "parameters")}
+        row |= {name: gain[name] for name in ("speedup", "memory_smaller", "parameters_smaller")} | dict(member.values)
+        row |= {"predicted_latency": member.details.get("predicted_latency"), "latency_measured": member.measured}
+        return row | {"choices": choices}
+
     def lead(self) -> str:
         return summary(self.data()).replace(SPACE, " ")
 

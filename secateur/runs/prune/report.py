@@ -13,7 +13,7 @@ from secateur.objectives import QUANTITIES, Bound
 from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
-from secateur.report.numbers import shown_as
+from secateur.report.numbers import show, shown_as
 from secateur.report.rows import Column, Table
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
@@ -137,10 +137,19 @@ class PruneReport(Report):
         columns += [Column("perplexity", "perplexity", "number")] if run.task.get("kind") == "language_modelling" else []
         columns += [Column("weights", "weights")] if wide else []
         rows = [self._row(member) for member in sorted(members, key=lambda m: m.values["body_parameters"])]
-        last: Row = {"architecture": "unpruned", "layers": 1.0, **run.whole, **_scores(run.unpruned, run.unpruned_test)}
+        shape = "{layers} × ({heads}, {units})".format(**run.shape)
+        last: Row = {
+            "key": "unpruned",
+            "architecture": shape,
+            "layers": 1.0,
+            **run.whole,
+            **_scores(run.unpruned, run.unpruned_test),
+        }
         title = f"{self.heading(members)}; scores are {run.task.get('main', 'score').replace('_', ' ')}"
         if run.chance_score is not None:
             title += f" (chance {run.chance_score:.3f}{', ? = no better' if any(r['chance'] for r in rows) else ''})"
+        if any(isinstance(row["speedup"], str) for row in rows):
+            title += "; ~ = predicted"
         return Table(columns, rows).filled("speedup", "points", "test"), title, last
 
     def _row(self, member: PruneMember) -> Row:
@@ -149,7 +158,16 @@ class PruneReport(Report):
         row: Row = {"key": member.key[:8] + "?" * chance, "architecture": _text(member), "layers": share, "chance": chance}
         gain = member.gain
         row |= {**member.values, **_scores(member.values, member.test), "weights": member.weights}
-        return row | {"speedup": gain.speedup, "points": gain.points}
+        guessed = gain.predicted and gain.speedup is not None
+        return row | {"speedup": f"~{show(gain.speedup, 'times')}" if guessed else gain.speedup, "points": gain.points}
+
+    def plain_row(self, member: PruneMember) -> Row:
+        values, tested = member.values, member.test or {}
+        row: Row = {"key": member.key, "trial": member.trial.number, "architecture": str(member.architecture)}
+        row |= {**member.gain.as_dict(), **values, "weights": member.weights, "above_chance": member.above_chance}
+        row |= {"validation_score": 1 - values["error"], "test_score": 1 - tested["error"] if "error" in tested else None}
+        row["body_parameters_share"] = values["body_parameters"] / (self.run.unpruned["body_parameters"] or 1)
+        return row | {f"test_{name}": value for name, value in tested.items()} | {"choices": dict(member.architecture.choices)}
 
     def next_step(self) -> str:
         """Export by the user's own objective, at what the network named first reaches."""

@@ -227,7 +227,7 @@ def test_settings_that_cannot_be(table, tmp_path):
 def test_paths_as_strings_and_progress(table, tmp_path, capsys):
     found = proxies(str(table), to=str(tmp_path / "out"), proxy=["decoder_parameters"])
     assert found.folder == tmp_path / "out"
-    assert "6/6" in capsys.readouterr().err
+    assert "6 of 6" in capsys.readouterr().err
     proxies(table, to=tmp_path / "quiet", proxy=["decoder_parameters"], progress=False)
     assert capsys.readouterr().err == ""
 
