@@ -21,7 +21,7 @@ from secateur.errors import ConfigurationError
 from secateur.help import Command, Group, HelpAll
 from secateur.paths import checked
 from secateur.report.plain import as_csv, as_json
-from secateur.report.terminal import echo, spell_what_is_missing
+from secateur.report.terminal import echo, hand_on, spell_what_is_missing
 from secateur.trouble import tell
 from secateur.verbs.completion import of_setting
 from secateur.verbs.signature import written
@@ -70,7 +70,7 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
                 if isinstance(value, Path):
                     arguments[name] = checked(value, ConfigurationError)
             found = verb(**arguments)
-            _tell(forms[0](found)) if forms else _show(found)
+            hand_on(forms[0](found)) if forms else _show(found)
             sys.stdout.flush()
         except (typer.Exit, BrokenPipeError):  # the second: whoever read the output has seen enough
             raise
@@ -137,11 +137,6 @@ def _show(found: Any) -> None:
         found.show()
     else:
         echo(str(found))
-
-
-def _tell(text: str) -> None:
-    """Print for other programs: UTF-8, whatever the terminal's own is."""
-    typer.echo(text.encode(), nl=False)
 
 
 for _verb in names("verb"):

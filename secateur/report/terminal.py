@@ -28,6 +28,13 @@ def echo(text: str, *, error: bool = False) -> None:
     print(plain(text), file=sys.stderr if error else sys.stdout, flush=True)
 
 
+def hand_on(text: str) -> None:
+    """Print a text for other programs, as it is: UTF-8, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
 def spell_what_is_missing() -> None:
     """From now on, characters that the terminal's encoding does not have are spelt (`...`), or shown as `?`."""
     codecs.register_error("secateur", _spelt)
