@@ -199,11 +199,13 @@ QUICK_DESIGN: dict[str, Any] = {
 @contextmanager
 def measured_briefly() -> Iterator[None]:
     """Runs measure a latency for a moment, and watch whether the device is steady for a moment."""
+    import secateur.estimators.forms as forms
     import secateur.runs.design.stages as design
     import secateur.runs.prune.stages as prune
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prune, "SECONDS", 0.05)
+        patch.setattr(forms, "SECONDS", 0.02)
         patch.setattr(design, "check_steady", functools.partial(design.check_steady, seconds=0.02))
         yield
 

@@ -65,7 +65,7 @@ INSIDE = {
     ],
 }
 #: The walk of a job, file by file.
-JOB = [["settings"], ["baselines", "efforts", "prediction", "proxies", "training"], ["run"], ["report"], ["stages"]]
+JOB = [["settings"], ["forms"], ["baselines", "efforts", "prediction", "proxies", "training"], ["run"], ["report"], ["stages"]]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.

@@ -19,7 +19,7 @@ from secateur.decoders.adaptive import Vectors
 from secateur.devices.device import resolve_device
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
-from secateur.export.onnx import export_onnx, need
+from secateur.export.onnx import export_onnx, need, onnx_inputs, onnx_session
 from secateur.export.quantise import quantise_int8
 
 
@@ -64,20 +64,9 @@ def running(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup) -> Ite
             path = export_onnx(model, Path(folder) / "model.onnx", kind=setup.kind)
             if setup.runtime == "onnx-int8":
                 path = quantise_int8(path, Path(folder) / "model.int8.onnx").path
-            yield _session_run(path, inputs, setup.threads)
-
-
-def _session_run(path: Path, inputs: Mapping[str, Tensor], threads: int) -> Callable[[], object]:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    # Exported networks always read a mask; inputs without one have no padding.
-    given = {"attention_mask": torch.ones_like(inputs["input_ids"]), **inputs}
-    feed = {wanted.name: given[wanted.name].cpu().numpy() for wanted in session.get_inputs()}
-    return lambda: session.run(None, feed)
+            session = onnx_session(path, setup.threads)
+            feed = onnx_inputs(session, inputs)
+            yield lambda: session.run(None, feed)
 
 
 def int8_copy(model: nn.Module) -> nn.Module:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.checkpoints import load
 from secateur.export.forms import Exported, need_onnx, write_forms
+from secateur.export.scored import Judge
 from secateur.spaces.pruning.plan import Plan
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ def export(
     int8: bool = False,
     kind: str = "classification",
     facts: dict[str, Any] | None = None,
+    judge: Judge | None = None,
 ) -> Exported:
     """Write the plan's sub-network to a new folder, compare its forms, and describe it in a README.md.
 
-    `model` is the polished network, where there is one. `int8` includes `onnx`. `facts` go to the model card. The folder
-    appears only when all is written and every difference is small enough. Raises ExportError, or MissingExtraError
-    before anything is written.
+    `model` is the polished network, where there is one. `int8` includes `onnx`. `facts` go to the model card, and
+    so does what `judge` says of the ONNX forms. The folder appears only when all is written and every difference is small
+    enough. Raises ExportError, or MissingExtraError before anything is written.
     """
     from secateur.export.card import model_card
     from secateur.export.checkpoint import new_folder, write_checkpoint
@@ -50,6 +52,7 @@ def export(
         differences = verify(supernet, plan, reloaded, extracted=extracted, polished=model is not None, batch=batch)
         more, ratio = write_forms(reloaded, unfinished, onnx=onnx, int8=int8, kind=kind, token_types=token_types)
         differences |= more
+        forms = judge(reloaded, unfinished) if judge is not None and more else None
         length = min(128, longest_text(reloaded.config))
         described = {
             "name": Path(folder).name,
@@ -63,10 +66,11 @@ def export(
             "differences": differences,
             "onnx": "onnx" in differences,
             "int8_ratio": ratio,
+            "forms": forms,
             **(facts or {}),
         }
         (unfinished / "README.md").write_text(model_card(described), encoding="utf-8")
-    return Exported.found(Path(folder), form, differences, described.get("warning") or "")
+    return Exported.found(Path(folder), form, differences, described.get("warning") or "", forms)
 
 
 def _counts(supernet: Supernet, plan: Plan, length: int) -> dict[str, int]:

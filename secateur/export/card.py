@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from secateur import __version__
+from secateur.export.scored import Forms
 
 #: What each difference in the card compares.
 _COMPARED = {
@@ -23,7 +25,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
     `validation`, `test` (after) and `unpruned_validation`, `unpruned_test`
     (before), scores in the metric's unit; `polished` (bool); `parameters`, `body_parameters`, `macs` and the same with
     `unpruned_`; `macs_length` (tokens); `shape` (layers, heads, units) and `plan` (as `Plan.as_dict`); `form`, `model_class`,
-    `onnx`, `int8_ratio`, `differences` (name → number).
+    `onnx`, `int8_ratio`, `differences` (name → number), `forms` (Forms).
     """
     base = str(facts.get("base_model") or "")
     differences = {_COMPARED.get(name, name): value for name, value in (facts.get("differences") or {}).items()}
@@ -33,6 +35,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
         [
             _introduction(facts),
             _numbers(facts),
+            facts["forms"].table() if facts.get("forms") else "",
             _kept(facts),
             _pruned_loading(facts),
             _differences("between the network", differences),
@@ -45,7 +48,8 @@ def trained_card(facts: Mapping[str, Any]) -> str:
     """Of a network trained from scratch: Markdown with a header for model hubs.
 
     `name`, `architecture` (its choices), `parameters`, `decoder_parameters`, `text`, `steps`, `seconds`, `validation` and
-    `test` (perplexities, test may be None), `settings` (name → value), `differences` (form → largest difference of outputs).
+    `test` (perplexities, test may be None), `settings` (name → value), `differences` (form → largest difference of outputs),
+    `forms` (Forms).
     """
     sizes, name = facts["architecture"], str(facts["name"])
     rows = [("parameters", f"{facts['parameters']:,}"), ("decoder parameters", f"{facts['decoder_parameters']:,}")]
@@ -62,6 +66,7 @@ def trained_card(facts: Mapping[str, Any]) -> str:
             f"A {sizes['backbone']} decoder of width {sizes['width']} with {len(layers)} layers, trained from scratch on "
             f"`{facts['text']}`. `curve.json` holds its learning curve.",
             _table("| | |\n|---|---:|", rows),
+            facts["forms"].table() if facts.get("forms") else "",
             "## Architecture\n\n" + _table("| layer | heads | inner width |\n|---:|---:|---:|", layers),
             "## Training\n\n" + settings,
             _loading("AutoModelForCausalLM", name, carried=True)
@@ -69,6 +74,13 @@ def trained_card(facts: Mapping[str, Any]) -> str:
             _differences("from the trained network", facts.get("differences") or {}),
         ],
     )
+
+
+def with_forms(card: str, forms: Forms) -> str:
+    """A card with a section on these forms, in the place of an earlier one."""
+    without = re.sub(r"## Forms\n.*?(?=## |Made with |\Z)", "", card, flags=re.DOTALL)
+    before, heading, after = without.partition("## Architecture\n")
+    return f"{before.rstrip()}\n\n{forms.table()}\n\n{heading}{after}".rstrip() + "\n"
 
 
 def _page(tags: list[str], title: str, parts: Iterable[str], base_model: str = "") -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from secateur.export.scored import Forms
+
 
 @dataclass(frozen=True)
 class Exported:
@@ -19,19 +21,24 @@ class Exported:
     files: tuple[str, ...]
     #: What to say of it before anyone uses it.
     warning: str = ""
+    #: What its forms score, take and weigh, where ONNX was asked for.
+    forms: Forms | None = None
     #: Where it lies on a hub, once it was pushed.
     url: str | None = None
 
     def __str__(self) -> str:
-        lines = [self.url or str(self.folder), f"  files: {', '.join(self.files)}"]
-        lines += [f"  largest difference, {name}: {value:.1e}" for name, value in self.differences.items()]
-        return "\n".join([*lines, *([f"  {self.warning}"] if self.warning else [])])
+        lines = [self.url or str(self.folder), f"files: {', '.join(self.files)}"]
+        lines += [f"largest difference, {name}: {value:.1e}" for name, value in self.differences.items()]
+        lines += [] if self.forms is None else str(self.forms).splitlines()
+        return "\n  ".join([*lines, *([self.warning] if self.warning else [])])
 
     @classmethod
-    def found(cls, folder: Path, form: str, differences: dict[str, float], warning: str = "") -> Exported:
+    def found(
+        cls, folder: Path, form: str, differences: dict[str, float], warning: str = "", forms: Forms | None = None
+    ) -> Exported:
         """What lies in the folder."""
         files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-        return cls(folder, form, differences, tuple(files), warning)
+        return cls(folder, form, differences, tuple(files), warning, forms)
 
 
 def need_onnx() -> None:

@@ -11,12 +11,17 @@ from typing import Any
 from secateur.checkpoints.exported import load
 from secateur.errors import ExportError
 from secateur.export.forms import Exported, need_onnx, write_forms
+from secateur.export.scored import Forms, Judge
+from secateur.writing import write_whole
 
 _KIND = "language_modelling"
 
 
-def save_trained(model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: bool) -> dict[str, float]:
-    """Write the checkpoint and its ONNX forms; returns their largest differences from the trained network.
+def save_trained(
+    model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: bool, judge: Judge | None = None
+) -> tuple[dict[str, float], Forms | None]:
+    """Write the checkpoint and its ONNX forms; returns their largest differences from the trained network, and what `judge`
+    says of the forms.
 
     `int8` includes `onnx`. Raises ExportError where a difference is too large.
     """
@@ -25,11 +30,20 @@ def save_trained(model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: 
     with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-    return _with_forms(model, folder, onnx=onnx, int8=int8)
+    differences = _with_forms(model, folder, onnx=onnx, int8=int8)
+    return differences, judge(load(folder), folder) if judge is not None and (onnx or int8) else None
 
 
-def export_trained(folder: str | Path, to: str | Path | None = None, *, onnx: bool = True, int8: bool = False) -> Exported:
-    """Write the ONNX forms of a trained folder into it, or into a copy of it at `to`, which must be new.
+def export_trained(
+    folder: str | Path,
+    to: str | Path | None = None,
+    *,
+    onnx: bool = True,
+    int8: bool = False,
+    judge: Judge | None = None,
+) -> Exported:
+    """Write the ONNX forms of a trained folder into it, or into a copy of it at `to`, which must be new. What `judge` says of
+    them goes to the card.
 
     Forms that are there already are replaced. `int8` includes `onnx`. Nothing is written where a difference is too large:
     ExportError. Raises ModelError where the folder cannot be loaded.
@@ -45,18 +59,20 @@ def export_trained(folder: str | Path, to: str | Path | None = None, *, onnx: bo
         with new_folder(to) as unfinished:
             shutil.copytree(source, unfinished, dirs_exist_ok=True)
             differences = _with_forms(model, unfinished, onnx=onnx, int8=int8)
-        return Exported.found(Path(to), CARRIED, differences)
+            forms = _judged(judge, model, unfinished)
+        return Exported.found(Path(to), CARRIED, differences, forms=forms)
     try:
         # Beside the old forms, under their final names: a large graph names the file of its weights.
         with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=source) as name:
             differences, _ = write_forms(model, Path(name), onnx=onnx, int8=int8, kind=_KIND)
             for path in sorted(Path(name).iterdir()):
                 os.replace(path, source / path.name)
+        forms = _judged(judge, model, source)
     except OSError as error:
         raise ExportError(
             f"`{source}` cannot be written: {error.strerror or error}. Name a folder for a copy: --to."
         ) from error
-    return Exported.found(source, CARRIED, differences)
+    return Exported.found(source, CARRIED, differences, forms=forms)
 
 
 def _with_forms(model: Any, folder: Path, *, onnx: bool, int8: bool) -> dict[str, float]:
@@ -66,3 +82,15 @@ def _with_forms(model: Any, folder: Path, *, onnx: bool, int8: bool) -> dict[str
     reloaded, batch = load(folder), padded_batch(model)
     found = {"reloaded": difference("reloaded", logits(model, batch, "cpu"), logits(reloaded, batch, "cpu"), batch)}
     return found | write_forms(reloaded, folder, onnx=onnx, int8=int8, kind=_KIND)[0]
+
+
+def _judged(judge: Judge | None, model: Any, folder: Path) -> Forms | None:
+    """What the judge says of the forms in the folder; its card says it too, where there is one."""
+    if judge is None:
+        return None
+    from secateur.export.card import with_forms
+
+    forms, card = judge(model, folder), folder / "README.md"
+    if card.is_file():
+        write_whole(with_forms(card.read_text(encoding="utf-8"), forms), card)
+    return forms

@@ -16,11 +16,13 @@ from secateur.export.hub import check_push
 from secateur.export.hub import push as push_folder
 from secateur.export.trained import export_trained
 from secateur.paths import quoted
+from secateur.runs.design.forms import judging_folder
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
+from secateur.runs.progress import Progress
 from secateur.runs.prune.run import PruneRun
 from secateur.verbs.completion import run_folders
-from secateur.verbs.signature import Key, Under
+from secateur.verbs.signature import Key, Shown, Under
 
 
 def export(
@@ -48,9 +50,17 @@ def export(
     private: Annotated[
         bool | None, typer.Option("--private/--public", help="Who may see what --push makes.", show_default=False)
     ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            help="The text that a folder of `secateur train` was trained on: each form is scored on its validation part."
+        ),
+    ] = None,
+    progress: Shown = True,
 ) -> Exported:
     """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so.
 
+    With --onnx or --int8 each form is scored on the run's validation data and timed, and the result says so side by side.
     A folder that `secateur train` made has its checkpoint already: --onnx and --int8 add those forms to it, or to a copy.
 
     Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
@@ -58,11 +68,11 @@ def export(
     if private is not None and push is None:
         raise ConfigurationError("--private and --public are for --push NAME, which is not given.")
     if push is None:
-        return _exported(run, to, under, key, polished, onnx=onnx, int8=int8)
+        return _exported(run, to, under, key, polished, text, onnx=onnx, int8=int8, progress=progress)
     check_push(push)
     with TemporaryDirectory() as scratch:
         place = to if to is not None or is_trained(run) else Path(scratch) / push.rpartition("/")[2]
-        exported = _exported(run, place, under, key, polished, onnx=onnx, int8=int8, pushed=True)
+        exported = _exported(run, place, under, key, polished, text, onnx=onnx, int8=int8, progress=progress, pushed=True)
         return replace(exported, url=push_folder(exported.folder, push, private=private))
 
 
@@ -72,14 +82,19 @@ def _exported(
     under: list[str] | None,
     key: str | None,
     polished: bool | None,
+    text: Path | None,
     *,
     onnx: bool,
     int8: bool,
+    progress: bool,
     pushed: bool = False,
 ) -> Exported:
     """What is asked for, as a folder."""
     if is_trained(run):
-        return _forms(Path(run), to, {"under": under, "key": key, "polished": polished}, onnx, int8, pushed)
+        choices = {"under": under, "key": key, "polished": polished}
+        return _forms(Path(run), to, choices, text, onnx=onnx, int8=int8, pushed=pushed, progress=progress)
+    if text is not None:
+        raise ConfigurationError("--text is for folders that `secateur train` made: a pruning run knows its data.")
     if to is None:
         raise ConfigurationError("say where to: --to names the folder to write, a new one.")
     opened = open_run(run)
@@ -89,18 +104,28 @@ def _exported(
             f"secateur train {quoted(run)} --key KEY --text … --to …"
         )
     member = opened.choose(key, under, "export", "body_parameters=50%")
-    exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8)
+    exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8, progress=progress)
     return exported
 
 
-def _forms(folder: Path, to: Path | None, choices: dict[str, object], onnx: bool, int8: bool, pushed: bool) -> Exported:
+def _forms(
+    folder: Path,
+    to: Path | None,
+    choices: dict[str, object],
+    text: Path | None,
+    *,
+    onnx: bool,
+    int8: bool,
+    pushed: bool,
+    progress: bool,
+) -> Exported:
     """The ONNX forms of a trained folder."""
     faults = [
         f"`{name}` chooses among a run's sub-networks, and `{folder}` holds one trained network: leave it out."
         for name, value in choices.items()
         if value is not None and value != []
     ]
-    if not (onnx or int8) and (to is not None or not pushed):
+    if not (onnx or int8) and (to is not None or text is not None or not pushed):
         faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
     if faults:
         raise ConfigurationError(faults)
@@ -108,4 +133,5 @@ def _forms(folder: Path, to: Path | None, choices: dict[str, object], onnx: bool
         raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
     if not (onnx or int8):
         return Exported.found(folder, "carried", {})
-    return export_trained(folder, to, onnx=onnx, int8=int8)
+    judge = judging_folder(folder, text, Progress(progress))
+    return export_trained(folder, to, onnx=onnx, int8=int8, judge=judge)

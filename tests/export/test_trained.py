@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from secateur.checkpoints.exported import load
+from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.decoders import Sizes, build
-from secateur.errors import ConfigurationError, ExportError, ModelError, StudyError
+from secateur.errors import ConfigurationError, DataError, ExportError, ModelError, StudyError
+from secateur.estimators import forms
 from secateur.export import trained
 from secateur.export.trained import export_trained, save_trained
+from secateur.runs.design.forms import text_digest
 from secateur.spaces.decoder import architecture
+from secateur.tasks.text import load_text, token_ids
 from secateur.testing.toy_tokenizer import toy_tokenizer
+from secateur.training.text_trainer import evaluate_text
 from secateur.verbs.export import export
 
 pytestmark = pytest.mark.slow
@@ -22,14 +29,46 @@ pytestmark = pytest.mark.slow
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "my-lm"
     model = build(architecture("gpt2", 16, [2, 4], [32, 48], 8, 1), Sizes(vocabulary=50, positions=16)).eval()
-    assert save_trained(model, toy_tokenizer(["a rose"]), made, onnx=False, int8=False) == {"reloaded": 0.0}
+    assert save_trained(model, toy_tokenizer(["a rose"]), made, onnx=False, int8=False) == ({"reloaded": 0.0}, None)
     return made
 
 
+@pytest.fixture
+def text(folder: Path, tmp_path: Path) -> Path:
+    """The text that the folder says it was trained on."""
+    made = tmp_path / "text.txt"
+    made.write_text("a rose is a rose\n" * 200)
+    settings = {"length": 8, "text": text_digest(load_text(made))}
+    (folder / "curve.json").write_text(json.dumps({"settings": settings}))
+    return made
+
+
+def test_forms_are_scored_on_the_text_that_is_named(folder: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "SECONDS", 0.02)
+    (folder / "README.md").write_text("# mine\n\n## Forms\n\nolder ones\n\n## Architecture\n\nas it is\n")
+    found = export(folder, onnx=True, text=text)
+    assert found.forms is not None
+    assert found.forms.metric == "perplexity"
+    tokens = token_ids(load_text(text).validation, tokenizer_of(str(folder)))
+    expected = evaluate_text(load(folder), tokens, length=8, batch=4).perplexity
+    assert [form.score for form in found.forms.forms] == pytest.approx([expected] * 2, rel=1e-4)
+    card = (folder / "README.md").read_text()
+    assert card == f"# mine\n\n{found.forms.table()}\n\n## Architecture\n\nas it is\n"
+    text.write_text("another text\n" * 200)
+    with pytest.raises(DataError, match=r"is not the text that .* was trained on"):
+        export(folder, onnx=True, text=text)
+    (folder / "curve.json").write_text("{}")
+    with pytest.raises(StudyError, match=r"curve\.json` does not say how the network was trained"):
+        export(folder, onnx=True, text=text)
+
+
 @pytest.mark.slow
-def test_forms_are_added_to_the_folder_or_to_a_copy(folder: Path, tmp_path: Path) -> None:
+def test_forms_are_added_to_the_folder_or_to_a_copy(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "SECONDS", 0.02)
     before = {path.name for path in folder.iterdir()}
     copy = export(folder, to=tmp_path / "copy", onnx=True)
+    assert copy.forms is not None
+    assert "name the text that it was trained on, --text" in str(copy)
     assert {path.name for path in folder.iterdir()} == before
     assert set(copy.files) == before | {"model.onnx"}
     assert copy.differences["reloaded"] == 0

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.architecture import Architecture, digest
+from secateur.architecture import Architecture
 from secateur.errors import EvaluationFailure, Stopped, StudyError
 from secateur.paths import quoted
+from secateur.runs.design.forms import CURVE, judging, text_digest
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_TOKENS, Settings, option, shared
 from secateur.spaces.decoder_sizes import Sizes
@@ -18,12 +19,12 @@ from secateur.training.logs import Logs, LogSettings
 from secateur.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
+    from secateur.export.scored import Forms
     from secateur.tasks.text import Text, TextTokens
     from secateur.training.text_trainer import CurvePoint, TextResult
 
 #: Where an unfinished training keeps what it needs to go on; gone when the folder is finished.
 UNFINISHED = "training"
-CURVE = "curve.json"
 _TRAINING = "The training"
 #: What the card says of the settings.
 _SHOWN = (
@@ -85,7 +86,8 @@ class TrainSettings(Settings):
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training. Perplexities are per token; `differences` are the largest of the logits, by form."""
+    """A finished training. Perplexities are per token; `differences` are the largest of the logits, by form; `forms`
+    are compared where ONNX was asked for."""
 
     folder: Path
     architecture: Architecture
@@ -96,6 +98,7 @@ class Trained:
     test_perplexity: float | None
     curve: tuple[CurvePoint, ...]
     differences: dict[str, float]
+    forms: Forms | None = None
 
     def __str__(self) -> str:
         test = "" if self.test_perplexity is None else f", test {self.test_perplexity:.2f}"
@@ -104,6 +107,7 @@ class Trained:
             f"  perplexity  validation {self.perplexity:.2f}{test}",
         ]
         lines += [f"  largest difference, {name}: {value:.1e}" for name, value in self.differences.items()]
+        lines += [] if self.forms is None else [f"  {line}" for line in str(self.forms).splitlines()]
         return "\n".join(lines)
 
 
@@ -141,10 +145,11 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     if tokens.test is not None:
         test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
     model.to("cpu")
-    differences = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8)
+    judge = judging(tokens.validation, settings.length, bars)
+    differences, forms = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8, judge=judge)
     parameters = sum(p.numel() for p in model.parameters())
     found = (result.steps, result.seconds, result.perplexity, test, result.curve)
-    trained = Trained(folder, architecture, parameters, *found, differences)
+    trained = Trained(folder, architecture, parameters, *found, differences, forms)
     _describe(trained, Path(settings.text).name, started)
     shutil.rmtree(folder / UNFINISHED)  # last: as long as it is there, the folder is unfinished and can be written again
     return trained
@@ -173,7 +178,7 @@ def _started(architecture: Architecture, sizes: Sizes, settings: TrainSettings, 
     """All that makes this training what it is, as it is read again from JSON."""
     said = {
         "architecture": architecture.to_json(),
-        "text": digest(text.train, text.validation, text.test or ""),
+        "text": text_digest(text),
         "tokenizer": None if settings.tokenizer is None else str(settings.tokenizer),
         **sizes.as_dict(),
         **{name: getattr(settings, name) for name in ("length", "dropout", "evaluations")},
@@ -257,5 +262,11 @@ def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:
     rows = [point.as_dict() for point in trained.curve]
     curve = {**facts, "architecture": trained.architecture.as_dict(), "settings": started, "curve": rows}
     (trained.folder / CURVE).write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
-    card = {**facts, "name": trained.folder.name, "text": text, "settings": {name: started[name] for name in _SHOWN}}
+    card = {
+        **facts,
+        "forms": trained.forms,
+        "name": trained.folder.name,
+        "text": text,
+        "settings": {name: started[name] for name in _SHOWN},
+    }
     (trained.folder / "README.md").write_text(trained_card(card), encoding="utf-8")

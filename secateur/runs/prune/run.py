@@ -15,6 +15,7 @@ from secateur.errors import StudyError
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
+from secateur.runs.progress import Progress
 from secateur.runs.prune.prediction import Fit, features, fits
 from secateur.runs.prune.settings import PruneSettings
 from secateur.spaces.pruning import Plan, Shape
@@ -87,10 +88,22 @@ class PruneMember(Member):
         """Whether it does better on validation data than an answer that ignores its input, as far as that is known."""
         return self.run.above_chance(self.values["error"])
 
-    def save(self, folder: str | Path, *, polished: bool | None = None, onnx: bool = False, int8: bool = False) -> Exported:
-        """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says."""
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        polished: bool | None = None,
+        onnx: bool = False,
+        int8: bool = False,
+        progress: bool = False,
+    ) -> Exported:
+        """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says.
+
+        With ONNX forms, each form is scored on the run's validation data and timed; `progress` shows how far that is.
+        """
         from secateur.checkpoints import load
         from secateur.export import export
+        from secateur.runs.prune.forms import judging
 
         run, weights = self.run, self.run.folder / MEMBERS / self.key
         there = self.polished is not None and weights.is_dir()
@@ -113,6 +126,7 @@ class PruneMember(Member):
             int8=int8,
             kind=run.task["kind"],
             facts=self._facts(use),
+            judge=judging(run, run.folder / SUPERNET, Progress(progress)) if onnx or int8 else None,
         )
 
     def push(self, name: str, *, private: bool | None = None, token: str | None = None, **forms: Any) -> str:

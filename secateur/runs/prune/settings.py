@@ -16,7 +16,7 @@ from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
-from secateur.tasks import check_data
+from secateur.tasks import TaskData, check_data, load_task
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
@@ -183,6 +183,23 @@ class PruneSettings(RunSettings):
         if self.learning_rate is not None:
             return self
         return replace(self, learning_rate=usual_learning_rate(examples, self.batch_size, self.epochs))
+
+    def task_data(self, tokenizer: Any) -> TaskData:
+        """The run's data, split and tokenised: the same each time, unless they have changed."""
+        return load_task(
+            self.data,
+            tokenizer,
+            text=self.text,
+            label=self.label,
+            kind=self.kind,
+            seed=self.seed,
+            max_length=self.max_length,
+            validation_share=self.validation_share,
+            test_share=self.test_share,
+            max_train=self.max_train,
+            max_validation=self.max_validation,
+            max_test=self.max_test,
+        )
 
     def levels(self) -> list[Bound]:
         """The shares of the body's parameters at which a sub-network is chosen, to polish and to measure."""

@@ -31,7 +31,7 @@ from secateur.runs.stages import Stage, Work
 from secateur.runs.timing import Effort
 from secateur.spaces.pruning import Layer
 from secateur.study import Front
-from secateur.tasks import TaskData, load_task
+from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
 from secateur.training.polish import polish
 from secateur.trial import POLISH, Status, Trial
@@ -114,20 +114,7 @@ class PruneWork(Work):
         with self.progress.bar("reading data"):
             kept = self.done(find("method", c.method).keeps)
             source = str(self.networks) if kept else c.model
-            data = load_task(
-                c.data,
-                tokenizer_of(source),
-                text=c.text,
-                label=c.label,
-                kind=c.kind,
-                seed=c.seed,
-                max_length=c.max_length,
-                validation_share=c.validation_share,
-                test_share=c.test_share,
-                max_train=c.max_train,
-                max_validation=c.max_validation,
-                max_test=c.max_test,
-            )
+            data: TaskData = c.task_data(tokenizer_of(source))
         if self.store.get_meta("data", data.fingerprint) != data.fingerprint:
             raise StudyError(f"`{c.data}` has changed since `{self.folder}` began. Start a new run on the new data.")
         self._keep("data", data.fingerprint)

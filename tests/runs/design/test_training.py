@@ -158,6 +158,11 @@ def test_onnx_and_int8(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found = begin(SMALL, text, tmp_path / "model", int8=True, steps=2)
     assert asked == [{"onnx": False, "int8": True, "kind": "language_modelling"}]
     assert "largest difference, int8: 2.5e-01" in str(found)
+    assert found.forms is not None
+    assert found.forms.metric == "perplexity"
+    assert found.forms.forms[0].score == pytest.approx(found.perplexity, rel=1e-4)
+    assert str(found.forms.forms[0]) in str(found)
+    assert found.forms.table() in (found.folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
