@@ -48,6 +48,7 @@ def judging_folder(folder: Path, text: Path | None, progress: Progress) -> Judge
 
     Raises DataError where it is another text, StudyError where the folder does not say which one it was.
     """
+    import secateur.auto  # noqa: F401 - the tokenizer's loader asks transformers for the configuration of our classes
     from secateur.checkpoints.tokenizers import load_tokenizer
     from secateur.tasks.text import load_text, token_ids
 
