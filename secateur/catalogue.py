@@ -62,6 +62,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
         "export": Entry("secateur.verbs.export:export", "Write a sub-network as a checkpoint that loads", ("cli",)),
         "report": Entry("secateur.verbs.report:report", "Write a run's report: one page, works offline", ("cli",)),
+        "watch": Entry("secateur.verbs.watch:watch", "follow a run in the browser", ("cli",)),
         "measure": Entry("secateur.verbs.measure:measure", "Measure latency and memory of any checkpoint here"),
         "evaluate": Entry("secateur.verbs.evaluate:evaluate", "Score a language model on lm-evaluation-harness"),
         "bench proxies": Entry("secateur.verbs.proxies:proxies", "Tell how well proxies rank trained networks"),

@@ -54,13 +54,13 @@ INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
         ["folder", "bounds"],
-        ["reporting", "stages", "starting", "tables"],
+        ["reporting", "state", "stages", "starting", "tables", "watching"],
         ["prune", "design", "bench"],
     ],
     "verbs": [
         ["completion"],
         ["signature"],
-        ["prune", "design", "train", "resume", "front", "export", "report", "measure", "evaluate", "proxies"],
+        ["prune", "design", "train", "resume", "front", "export", "report", "watch", "measure", "evaluate", "proxies"],
         ["demo"],
     ],
 }

@@ -1,0 +1,38 @@
+"""`secateur watch`: a page in the browser that follows a run as it goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from secateur.runs.folder import open_run
+from secateur.verbs.signature import Folder
+
+
+def watch(
+    run: Folder,
+    *,
+    port: Annotated[int, typer.Option(help="The port on this machine; 0: any that is free.", min=0, max=65535)] = 0,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> str:
+    """Follow a run in the browser while it goes: stage, time left, loss, trials, and the report as it grows.
+
+    The page is for this machine only (127.0.0.1), reads the run's folder and changes nothing in it. Ctrl-C ends it.
+    """
+    from secateur.runs.watching import Watcher
+
+    if not (Path(run) / "lock").is_file():  # a run that has just begun has no more than this
+        open_run(run).close()
+    with Watcher(Path(run), port) as server:
+        typer.echo(f"{run} is at {server.url} · Ctrl-C ends it", err=True)
+        if open_:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return ""
+    return ""
