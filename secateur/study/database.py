@@ -22,7 +22,6 @@ T = TypeVar("T")
 #: Seconds that a connection waits for another one to finish writing, and for a server that has gone away.
 PATIENCE = 30.0
 _WRITES = "secateur_writes"
-_HEADER = b"SQLite format 3\0"
 
 
 class Database:
@@ -257,13 +256,12 @@ def _check_file(path: Path) -> None:
         raise StudyError(f"`{path}` does not exist: there is no study to open.")
     if not path.is_file():
         raise StudyError(f"`{path}` is no file: a study is a database file such as study.db.")
-    try:
-        with path.open("rb") as file:
-            header = file.read(len(_HEADER))
-    except OSError as error:
-        raise _study_error(error, str(path)) from error
-    if header != _HEADER:
-        raise _damaged(str(path), "it is no SQLite database")
+    # Its content is for SQLite alone to read: to close the file here would drop the locks of every connection that this process
+    # has to it, and the next reader elsewhere would remove the log that is being written (sqlite.org/howtocorrupt.html, 2.2).
+    if not os.access(path, os.R_OK):
+        raise StudyError(f"`{path}` cannot be read: permission denied.")
+    if path.stat().st_size == 0:
+        raise _damaged(str(path), "it is empty")
 
 
 def _publish(draft: Path, path: Path) -> None:

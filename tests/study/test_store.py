@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -352,3 +354,21 @@ def test_a_missing_driver_is_named() -> None:
     pytest.importorskip("sqlalchemy")
     with pytest.raises(MissingExtraError, match=r"secateur\[postgres\]"):
         open_store("postgresql+pg8000://user:secret@nowhere/x")
+
+
+def test_a_reader_in_another_process_leaves_the_writers_log_alone(tmp_path):
+    """The writer's locks hold although its process has opened the study twice. Were they lost, whoever reads the study last
+    would remove the log that the writer still writes to, and with it all that follows."""
+    path = tmp_path / "study.db"
+    code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nprint(c.execute('SELECT * FROM meta').fetchall())\nc.close()"
+
+    def read() -> str:
+        done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    with create_store(path) as first, open_store(path) as second:
+        second.set_meta("before", 1)
+        assert "before" in read()
+        assert Path(f"{path}-wal").exists()
+        first.set_meta("after", 2)
+        assert "after" in read()
