@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
 from secateur.verbs.signature import Folder
 
@@ -26,7 +27,7 @@ def watch(
     if not (Path(run) / "lock").is_file():  # a run that has just begun has no more than this
         open_run(run).close()
     with Watcher(Path(run), port) as server:
-        typer.echo(f"{run} is at {server.url} · Ctrl-C ends it", err=True)
+        echo(f"{run} is at {server.url} · Ctrl-C ends it", error=True)
         if open_:
             import webbrowser
 
