@@ -66,6 +66,14 @@ def axis(quantity: str, metric: str = "score") -> dict[str, Any]:
     return {"title": {"text": name}, "tickformat": tickformat, "ticksuffix": suffix, "zeroline": False, "automargin": True}
 
 
+def level(axis: str, value: float, text: str) -> dict[str, Any]:
+    """A dashed line across the plot at a value of the `axis` x or y, named at its end."""
+    along = "y" if axis == "x" else "x"
+    ends = {f"{axis}0": value, f"{axis}1": value, f"{along}0": 0, f"{along}1": 1, f"{along}ref": "paper"}
+    label = {"text": text, "textposition": "end", "font": {"color": GREY, "size": 12}}
+    return {"type": "line", **ends, "line": {"color": GREY, "width": 1.5, "dash": "dash"}, "label": label, "layer": "below"}
+
+
 def plain_axis(name: str, **more: Any) -> dict[str, Any]:
     """An axis for anything else."""
     return {"title": {"text": name}, "zeroline": False, **more}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from secateur.objectives import QUANTITIES
+from secateur.report.numbers import finite
 
 Row = dict[str, Any]
 
@@ -20,6 +21,8 @@ class RunData:
     `trials`: number, id (None where nobody asked), origin, status, key, architecture (text), values, details, reason, seconds.
     `front`: key, architecture (text), values, details, and what the kind of run adds.
     `journal`: stage, status, seconds.
+    `unfinished`: of a run that is not done, stage (in which it is, or stopped; "" before the first), progress and reason (text,
+    may be empty), and resume: the command that goes on with it.
     `load_code`: the lines that go on with a member of the front; `{key}` in it stands for the member's key.
     """
 
@@ -33,6 +36,7 @@ class RunData:
     front: list[Row]
     directions: dict[str, str] = field(default_factory=dict)
     journal: list[Row] = field(default_factory=list)
+    unfinished: dict[str, str] | None = None
     notes: list[str] = field(default_factory=list)
     load_code: str = ""
 
@@ -73,11 +77,13 @@ class ReportData(RunData):
     `unpruned`: values (error on validation data, parameters, …), test (metrics on test data, or None).
     `trials` and `front` also have plan (`Plan.as_dict()`).
     `front` also: test (metrics or None), polished (None, or values and test), weights (shared or polished: the better, which an
-    export writes), gain (`Gain.as_dict()`), gain_text, and chance (whether it is no better than chance).
-    `lead`: what was gained and what it cost, in a line; `lead_key`: of which member; `lead_details`: the same in units.
-    `cards`: limit (a share of `budget`) and the key of the best within it. `chance`: the score without a network, or None.
+    export writes), gain (`Gain.as_dict()`), gain_text, best (whether no other is better with these weights: the Pareto front),
+    and chance (whether it is no better than chance).
+    `lead`: what was gained and what it cost, in a line; `lead_about`: by which network; `lead_key`: its key; `lead_details`:
+    the gain in units. `cards`: limit (a share of `budget`) and the key of the best within it.
+    `chance`, `chance_test`: the score of an answer that ignores its input, on validation and on test data, or None.
     `doubt`: what to say first where the unpruned network is no better than chance.
-    `curves`: name → rows with step, loss and further numbers.
+    `curves`: name → rows with step, loss and further numbers, in the order in which they were trained.
     `importance`: heads (L, H) and units (L, U), scores by original index; order_heads and order_units, the original index at
     each place. None where nothing was ordered.
     """
@@ -86,10 +92,12 @@ class ReportData(RunData):
     shape: dict[str, int]
     unpruned: Row
     lead: str = ""
+    lead_about: str = ""
     lead_details: str = ""
     lead_key: str | None = None
     doubt: str | None = None
     chance: float | None = None
+    chance_test: float | None = None
     cards: list[Row] = field(default_factory=list)
     curves: dict[str, list[Row]] = field(default_factory=dict)
     importance: dict[str, Any] | None = None
@@ -100,8 +108,17 @@ class ReportData(RunData):
         return str(self.task.get("main") or "score")
 
     @property
+    def metric_title(self) -> str:
+        """The same for people."""
+        return self.metric.replace("_", " ")
+
+    @property
     def yardsticks(self) -> list[Row]:
         return [self.unpruned]
+
+    def by_luck(self, error: Any) -> bool:
+        """Whether an error on validation data is no better than chance, as far as both are known."""
+        return self.chance is not None and finite(error) is not None and 1 - error <= self.chance
 
     @property
     def costs(self) -> list[str]:
@@ -121,7 +138,8 @@ class DesignReportData(RunData):
     """A design run, ready to be shown.
 
     `trials` and `front` also have choices: the architecture's (backbone, width, heads and inner per layer, embedding, factor).
-    `front` also: measured (whether its latency was measured; else it is the latency model's), predicted_latency (or None).
+    `front` also: measured (whether its latency was measured; else it is the latency model's), predicted_latency (or None),
+    gain (`Gain.as_dict()`, against the network called `published`) and gain_text.
     `baselines`: name (`GPT-2 small, 6 layers`), family (`GPT-2 small`), layers, key, architecture (text), choices, values.
     `latency_model`: None where every candidate was measured; else mean_error and max_error (relative, on networks that it was
     not fitted on), seconds (the fit took), networks (it was fitted on), and points: rows with predicted and measured seconds of
@@ -129,6 +147,7 @@ class DesignReportData(RunData):
     """
 
     baselines: list[Row] = field(default_factory=list)
+    published: str = ""
     latency_model: dict[str, Any] | None = None
 
     @property

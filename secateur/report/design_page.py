@@ -18,8 +18,8 @@ from secateur.report.picture import decoder_picture, describe_decoder, scale
 MOST_TRIALS = 300
 #: More candidates than this are thinned out evenly: the page stays quick.
 MOST_POINTS = 1500
-#: The colours of the baselines' families.
-_FAMILIES = (charts.VIOLET, charts.ORANGE)
+#: The colours, markers and lines of the baselines' families: told apart without colours too.
+_FAMILIES = ((charts.VIOLET, "diamond", "dot"), (charts.ORANGE, "square", "dash"))
 
 
 def candidates(data: DesignReportData) -> list[Row]:
@@ -55,19 +55,21 @@ def _groups(data: DesignReportData) -> list[charts.Group]:
     for i, family in enumerate(rows_of.families(data)):
         rows = sorted((b for b in data.baselines if b["family"] == family), key=lambda b: int(b["layers"]))
         name = f"{family}, {rows[0]['layers']}…{rows[-1]['layers']} layers"
-        marker = {"color": _FAMILIES[i % len(_FAMILIES)], "size": 8, "symbol": "diamond"}
-        groups.append(_group(data, "baseline", name, rows, marker))
+        colour, symbol, dash = _FAMILIES[i % len(_FAMILIES)]
+        groups.append(_group(data, "baseline", name, rows, {"color": colour, "size": 8, "symbol": symbol}, dash))
     trials = _group(data, "trial", "candidates", candidates(data), {"color": charts.GREY, "size": 5, "opacity": 0.35})
     return [trials, *(g for g in groups if g.rows)]
 
 
-def _group(data: DesignReportData, role: str, name: str, rows: list[Row], marker: dict[str, Any]) -> charts.Group:
+def _group(
+    data: DesignReportData, role: str, name: str, rows: list[Row], marker: dict[str, Any], dash: str = "dot"
+) -> charts.Group:
     hovers = []
     for row in rows:
         heading = {"trial": "candidate {number}", "front": "front: {key}", "baseline": "{name}"}[role].format_map(row)
         names = () if role == "trial" else data.quantities
         hovers.append(charts.hover(heading, describe_decoder(row["choices"]), row["values"], names))
-    line_style = {"color": marker["color"], "width": 1.5, "dash": "dot"}
+    line_style = {"color": marker["color"], "width": 1.5, "dash": dash}
     return charts.Group(role, name, rows, hovers, marker, line_style, joined=role == "baseline")
 
 
@@ -127,16 +129,20 @@ def design_html(data: DesignReportData) -> str:
         "hypervolume": charts.hypervolume_figure(data),
     }
     largest = scale(row["choices"] for row in [*data.front, *data.baselines])
+    (lead, told), average = rows_of.summary(data), rows_of.comparison_average(data)
     return run_page(
         "design.html",
         data,
         figures,
         functools.partial(_entry, data, largest),
         MOST_TRIALS,
-        summary=rows_of.summary(data),
+        summary=lead,
+        about=told,
+        units=rows_of.in_units(data, average),
+        others={name: rows_of.times_less(data, rows_of.comparison_average(data, name)) for name in rows_of.families(data)[1:]},
         slices={f"{x},{y}": f"{title(y)} against {title(x)}" for x, y in rows_of.slice_pairs(data)},
         comparison=rows_of.comparison_table(data),
-        average=rows_of.comparison_average(data),
+        average=average,
         averages=[rows_of.comparison_average(data, family) for family in rows_of.families(data)],
         titles={name: title(name) for name in [data.proxy, *data.costs]},
         objectives=[_objective(data, text) for text in data.objectives],
@@ -159,6 +165,7 @@ def _entry(data: DesignReportData, largest: dict[str, int], entry: Row) -> Row:
     return {
         "thumbnail": decoder_picture(entry["choices"], largest, compact=True),
         "picture": decoder_picture(entry["choices"], largest),
+        "gain": entry.get("gain_text") if data.published else "",
         "baseline": baseline,
         "against": lines,
     }

@@ -11,12 +11,10 @@ import numpy as np
 
 from secateur.pareto import non_dominated
 from secateur.report.data import DesignReportData, Row
-from secateur.report.numbers import finite, lower_by, shown_as, title
+from secateur.report.gain import between as before_after
+from secateur.report.numbers import finite, shown_as, title
 from secateur.report.picture import describe_decoder
 from secateur.report.rows import Column, Table, compared, share, side_by_side
-
-#: At most this many quantities are set against each other in slices, and in space.
-AXES = 3
 
 
 def number(row: Row, name: str) -> float | None:
@@ -35,6 +33,7 @@ def front_table(data: DesignReportData) -> Table:
             "key": entry["key"],
             "architecture": describe_decoder(entry["choices"]),
             "measured": bool(entry.get("measured")),
+            **_gained(entry),
             **{name: number(entry, name) for name in data.quantities},
             "predicted_latency": entry.get("predicted_latency"),
             "prediction_error": errors.get(entry["key"]),
@@ -42,19 +41,28 @@ def front_table(data: DesignReportData) -> Table:
         for entry in data.front
     ]
     rows.sort(key=lambda row: math.inf if row.get(data.proxy) is None else row[data.proxy])
-    columns = [Column("architecture", "architecture")]
+    columns = [Column("key", "key"), Column("architecture", "architecture")]
     columns += [Column.of(name, "objectives") for name in data.quantities if name in data.objective_names]
     columns += [Column.of(name, "further") for name in data.quantities if name not in data.objective_names]
+    against = f"against {data.published}"
+    columns += [Column("speedup", "faster", "times", against), Column("smaller", "smaller by", "share", against)]
     if errors:
         columns += [Column("predicted_latency", "predicted", "seconds", "latency model")]
         columns += [Column("prediction_error", "error", "share", "latency model")]
     return Table(columns, rows).filled()
 
 
+def _gained(entry: Row) -> Row:
+    """What a member gains over the published network, and what of it is the latency model's."""
+    gain, guessed = entry.get("gain") or {}, not entry.get("measured")
+    found = {"speedup": gain.get("speedup"), "smaller": gain.get("parameters_smaller")}
+    return found | {"speedup_predicted": guessed, "latency_predicted": guessed}
+
+
 def slice_pairs(data: DesignReportData) -> list[tuple[str, str]]:
     """The pairs (across, upwards) that the front is shown in: a cost and the proxy, then costs among each other."""
-    names = [name for name in [data.proxy, *data.costs] if name in data.quantities][:AXES]
-    return [(b, a) for a, b in itertools.combinations(names, 2)]
+    costs = [name for name in data.costs if name in data.quantities]
+    return [(cost, data.proxy) for cost in costs] + [(b, a) for a, b in itertools.combinations(costs[:2], 2)]
 
 
 def slice_rows(data: DesignReportData, x: str, y: str) -> list[Row]:
@@ -143,7 +151,8 @@ def families(data: DesignReportData) -> list[str]:
 
 def comparison_average(data: DesignReportData, family: str | None = None) -> Row:
     """The savings averaged over the baselines of a family (by default the first) that the front reaches; `reached` says how
-    many, `baselines` out of how many. `largest` is the row of the reached baseline with the highest proxy, or None.
+    many, `baselines` out of how many; `<cost>_times` how many times the front's cost the baselines' is. `largest` is the row
+    of the reached baseline with the highest proxy, or None.
     """
     family = next(iter(families(data)), None) if family is None else family
     rows = [row for row in comparison_rows(data) if row["family"] == family]
@@ -152,6 +161,9 @@ def comparison_average(data: DesignReportData, family: str | None = None) -> Row
     for name in (f"{cost}_{what}" for cost in data.costs for what in ("saving", "between_saving", "together")):
         values = [row[name] for row in reached if row[name] is not None]
         average[name] = float(np.mean(values)) if values else None
+    for cost in data.costs:
+        times = [row[cost] / row[f"{cost}_front"] for row in reached if row[cost] and row[f"{cost}_front"]]
+        average[f"{cost}_times"] = float(np.mean(times)) if times else None
     average["largest"] = max(reached, key=lambda row: float(row["proxy"]), default=None)
     return average
 
@@ -196,16 +208,34 @@ def prediction_errors(data: DesignReportData) -> Row | None:
     return {"members": len(errors), "mean": float(np.mean(errors)), "max": max(errors)} if errors else None
 
 
-def summary(data: DesignReportData) -> str:
-    """The run in a sentence: what the front saves against the baselines at equal proxy, on average."""
-    size = f"{len(data.front)} architectures on the Pareto front"
+def summary(data: DesignReportData) -> tuple[str, str]:
+    """What is read first: how much less the front needs than layer-scaled networks of equal proxy, and than which ones."""
+    size = f"{len(data.front)} architecture{'' if len(data.front) == 1 else 's'} on the Pareto front"
     average = comparison_average(data)
-    parts = [f"{lower_by(average[f'{c}_saving'])} {title(c)}" for c in data.costs if average[f"{c}_saving"] is not None]
-    if not parts:
-        return f"{size}."
+    if not (parts := times_less(data, average)):
+        return f"{size}.", ""
     count, whole = average["reached"], average["baselines"]
-    reached = f"the {count}" if count == whole else f"{count} of the {whole}"
-    return (
-        f"{size}. At the {title(data.proxy)} of {reached} layer-scaled {families(data)[0]} networks, or more, "
-        f"they have on average {' and '.join(parts)}."
-    )
+    which = f"the {count}" if count == whole else f"{count} of the {whole}"
+    about = f"than layer-scaled {families(data)[0]} at equal {title(data.proxy)}, on average over {which} networks"
+    return parts, f"{about}; {size}."
+
+
+def times_less(data: DesignReportData, average: Row) -> str:
+    """`1.21 × faster, 1.05 × less memory`: how many times the front's costs the baselines' are."""
+    told = []
+    for cost in data.costs:
+        if (times := average[f"{cost}_times"]) is not None:
+            few = "fewer" if shown_as(cost) == "count" else "less"
+            less, more = ("faster", "slower") if cost == "latency" else (f"{few} {title(cost)}", f"more {title(cost)}")
+            told.append(f"{max(times, 1 / times):.2f} × {less if times >= 1 else more}")
+    return ", ".join(told)
+
+
+def in_units(data: DesignReportData, average: Row) -> str:
+    """Against the largest baseline that the front reaches, in the costs' own units: `latency 497 → 462 ms, …`."""
+    largest = average["largest"]
+    if largest is None:
+        return ""
+    pairs = {cost: (largest[cost], largest[f"{cost}_front"]) for cost in data.costs}
+    told = [f"{title(cost)} {before_after(pair, shown_as(cost))}" for cost, pair in pairs.items() if None not in pair]
+    return f"{largest['name']}: {', '.join(told)}"

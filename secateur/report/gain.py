@@ -92,11 +92,12 @@ class Gain:
 
     def details(self) -> str:
         """The same in the quantities' own units: `42.0 → 14.2 ms, …`."""
-        told = []
-        for name in ("latency", "prompt_latency", "token_latency", "memory", "parameters"):
+        told = [] if self.perplexity is None else [f"{self.price()} on {self.data} data"]
+        names = {"prompt_latency": "per prompt", "token_latency": "per token"}
+        for name in ("latency", *names, "memory", "parameters"):
             pair: Pair | None = getattr(self, name)
             if pair is not None:
-                told.append(f"{name.replace('_latency', '').replace('_', ' ')} {between(pair, shown_as(name))}")
+                told.append(f"{names.get(name, name)} {between(pair, shown_as(name))}")
         if self.score is not None:
             metric = self.metric.replace("_", " ")
             told.append(f"{metric} {self.score[0]:.3f} → {self.score[1]:.3f} on {self.data} data")

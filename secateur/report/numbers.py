@@ -17,7 +17,8 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 def title(quantity: str) -> str:
     """A quantity's name for people."""
-    return "MACs" if quantity == "macs" else quantity.replace("_", " ")
+    named = {"macs": "MACs", "prompt_latency": "latency per prompt", "token_latency": "latency per token"}
+    return named.get(quantity, quantity.replace("_", " "))
 
 
 def shown_as(quantity: str) -> str:
@@ -95,6 +96,22 @@ def show(value: Any, how: str) -> str:
     if how == "share":
         return f"{value * 100:.1f}{SPACE}%"
     return seconds(value) if how == "seconds" else _scaled(value, {"count": "", "bytes": "B"}[how])
+
+
+#: How figures that come with a measurement are shown, by the end of their names.
+_DETAILS = dict.fromkeys(("low", "high", "wall", "cpu", "predicted_latency"), "seconds")
+_DETAILS |= {"spread": "share", "repeats": "integer", "weights": "bytes", "activations": "bytes"}
+_DETAILS |= {"steady": "flag", "loaded": "flag"}
+
+
+def detail(name: str, value: Any) -> str:
+    """A further figure of a network, with its unit: `latency_low` 0.0123 is 12.3 ms. What is not known is shortened."""
+    how = _DETAILS.get(name, _DETAILS.get(name.rpartition("_")[2], ""))
+    if finite(value) is None:
+        return show(value, "text")
+    if how == "flag":
+        return "yes" if value else "no"
+    return show(value, how) if how else f"{value:.4g}"
 
 
 def lower_by(part: float) -> str:

@@ -11,7 +11,7 @@ from secateur import __version__
 from secateur.errors import MissingExtraError
 from secateur.report.charts import plotly_javascript
 from secateur.report.data import Row, RunData
-from secateur.report.numbers import lower_by, show
+from secateur.report.numbers import detail, lower_by, show
 from secateur.report.rows import MARGIN, hypervolume_rows, settings_rows, stage_times, status_counts, trials_table
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def run_page(
         settings=settings_rows(data.settings),
         hypervolume=hypervolume_rows(data),
         margin=MARGIN,
+        so_far="so far" if data.unfinished else "in the end",
         entries=entries,
         **own,
     )
@@ -91,7 +92,6 @@ def _environment() -> Environment:
     )
     environment.filters["show"] = show
     environment.filters["embedded"] = lambda value: Markup(embedded(value))  # `embedded` has escaped it
-    # A detail of unknown kind: floats are shortened.
-    environment.filters["plain"] = lambda value: f"{value:.4g}" if isinstance(value, float) else str(value)
+    environment.filters["detail"] = lambda value, name: detail(name, value)
     environment.filters["lower_by"] = lower_by
     return environment

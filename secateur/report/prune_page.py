@@ -13,6 +13,8 @@ from secateur.report.page import run_page
 from secateur.report.picture import pruned_picture
 
 MOST_CURVES = 12
+#: Where an axis lies, and which it is.
+PLACES = {"across": "x", "upwards": "y"}
 _GREENS = [[0.0, "rgba(31,157,107,0.04)"], [1.0, "rgba(31,157,107,1)"]]
 
 
@@ -26,44 +28,62 @@ def default_axes(data: ReportData) -> tuple[str, str]:
 
 
 def pareto_figure(data: ReportData) -> charts.Figure:
-    """All complete results, the front, its polished members and the unpruned network.
+    """All complete results, the sub-networks of the table with shared and with polished weights, a line through the Pareto
+    front, the unpruned network, and chance.
 
     Each trace's `meta` holds its role and, per quantity, its numbers: the page draws other pairs of axes from them.
     """
     x, y = default_axes(data)
     front = sorted(data.front, key=lambda entry: finite(entry["values"].get(x)) or 0.0)
-    polished = [
-        {**entry, "values": {**entry["values"], "error": (entry["polished"]["values"] or {}).get("error")}}
-        for entry in front
-        if entry.get("polished")
-    ]
+    polished = [_polished(entry) for entry in front if entry.get("polished")]
+    best = [_polished(e) if e.get("weights") == "polished" else e for e in front if e.get("best", True)]
     unpruned = [{"key": "", "architecture": "the whole network", "values": data.unpruned["values"]}]
     # A line through the front has a meaning only where the two axes are all the objectives.
-    joined = set(data.objective_names) == {x, y}
+    visible = set(data.objective_names) == {x, y}
+    # What is no better than chance is grey.
+    good, bad = ([e for e in front if data.by_luck(e["values"].get("error")) is luck] for luck in (False, True))
     groups = [
         _group(data, "trial", "trials", charts.beside_the_front(data), {"color": charts.GREY, "size": 6, "opacity": 0.4}),
-        _group(data, "front", "Pareto front", front, {"color": charts.GREEN, "size": 9}, joined),
+        _group(data, "line", "Pareto front", best, {"color": charts.GREEN}),
+        _group(data, "front", "shared weights", good, {"color": charts.GREEN, "size": 9}),
+        _group(data, "chance", "no better than chance", bad, {"color": charts.GREY, "size": 9}),
         _group(data, "polished", "polished", polished, {"color": charts.ORANGE, "size": 11, "symbol": "diamond"}),
         _group(data, "unpruned", "unpruned", unpruned, {"color": charts.VIOLET, "size": 15, "symbol": "star"}),
     ]
-    axes = {name: {"title": title(name), "axis": charts.axis(name, data.metric)} for name in data.quantities}
+    traces = [charts.points(g, x, y, columns=charts.columns_of(g.rows, data.quantities)) for g in groups if g.rows]
+    for trace in traces:
+        if trace.meta["role"] == "line":
+            trace.update(mode="lines", hoverinfo="skip", hovertext=None, visible=visible)
+    axes = {name: _axis(data, name) for name in data.quantities}
     return charts.scatter_figure(
-        [charts.points(g, x, y, columns=charts.columns_of(g.rows, data.quantities)) for g in groups if g.rows],
-        charts.axis(x, data.metric),
-        charts.axis(y, data.metric),
+        traces,
+        charts.axis(x, data.metric_title),
+        charts.axis(y, data.metric_title),
         meta={"x": x, "y": y, "objectives": data.objective_names, "axes": axes},
+        shapes=[*(axes[x]["across"] if x in axes else []), *(axes[y]["upwards"] if y in axes else [])],
     )
 
 
-def _group(
-    data: ReportData, role: str, name: str, rows: list[Row], marker: dict[str, object], joined: bool = False
-) -> charts.Group:
+def _polished(entry: Row) -> Row:
+    """A member with its polished weights."""
+    return {**entry, "values": {**entry["values"], "error": (entry["polished"]["values"] or {}).get("error")}}
+
+
+def _axis(data: ReportData, name: str) -> dict[str, object]:
+    """What the page needs to draw a quantity along an axis: title, axis, and the lines that go with it on either."""
+    level = 1 - data.chance if name == "error" and data.chance is not None else None
+    lines = {place: [] if level is None else [charts.level(axis, level, "chance")] for place, axis in PLACES.items()}
+    return {"title": title(name), "axis": charts.axis(name, data.metric_title), **lines}
+
+
+def _group(data: ReportData, role: str, name: str, rows: list[Row], marker: dict[str, object]) -> charts.Group:
     headings = [f"trial {row['number']} ({row['origin']})" if role == "trial" else name for row in rows]
     hovers = [
         charts.hover(heading, row["architecture"], row["values"], data.quantities, data.unpruned["values"])
+        + ("<br><b>no better than chance</b>" if data.by_luck(row["values"].get("error")) else "")
         for heading, row in zip(headings, rows, strict=True)
     ]
-    return charts.Group(role, name, rows, hovers, marker, {"color": charts.GREEN, "width": 2, "shape": "hv"}, joined)
+    return charts.Group(role, name, rows, hovers, marker, {"color": charts.GREEN, "width": 2, "shape": "hv"})
 
 
 def curve_figures(data: ReportData) -> dict[str, charts.Figure]:
@@ -160,7 +180,7 @@ def prune_html(data: ReportData) -> str:
         figures,
         functools.partial(_entry, data),
         summary=rows_of.summary(data),
-        budget_title=title(data.budget) if data.budget else "",
+        budget_title="layers" if data.budget == "body_parameters" else title(data.budget or ""),
         cards=rows_of.cards(data),
         unpruned=rows_of.unpruned_row(data),
         front=rows_of.front_table(data),
@@ -171,6 +191,8 @@ def prune_html(data: ReportData) -> str:
 def _entry(data: ReportData, entry: Row) -> Row:
     """What the page shows of one member of the front beside its row."""
     return {
+        "gain": entry.get("gain_text", ""),
+        "kept": rows_of.kept_of(entry),
         "thumbnail": pruned_picture(entry["plan"], data.shape, compact=True),
         "picture": pruned_picture(entry["plan"], data.shape),
         "before_after": rows_of.before_after(data, entry),

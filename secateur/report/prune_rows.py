@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from secateur.report.data import ReportData, Row
-from secateur.report.numbers import finite, shown_as, title
+from secateur.report.numbers import finite, show, shown_as, title
 from secateur.report.picture import kept
 from secateur.report.rows import Column, Table, compared, share, side_by_side
 
@@ -28,65 +28,82 @@ def score(metrics: Mapping[str, Any] | None, metric: str) -> float | None:
 
 
 def _scores(entry: Row, metric: str) -> dict[str, float | None]:
+    """On shared weights, and polished."""
     polished = entry.get("polished") or {}
     return {
         "validation": score({"error": entry["values"].get("error")}, metric),
         "test": score(entry.get("test"), metric),
+        "perplexity": finite((entry.get("test") or {}).get("perplexity")),
         "polished_validation": score(polished.get("values"), metric),
         "polished_test": score(polished.get("test"), metric),
+        "polished_perplexity": finite((polished.get("test") or {}).get("perplexity")),
     }
 
 
 def front_row(data: ReportData, entry: Row) -> Row:
-    """An entry's costs and scores, each with its share of the unpruned network's; shared-weight and polished scores apart."""
-    whole = data.unpruned["values"]
-    unpruned = _scores(data.unpruned, data.metric)
-    row: Row = {"key": entry.get("key", ""), "architecture": entry.get("architecture", "")}
+    """An entry's gains, costs and the scores of the weights that an export writes, with shares of the unpruned network's."""
+    whole, unpruned = data.unpruned["values"], _scores(data.unpruned, data.metric)
+    row: Row = {name: entry.get(name, "") for name in ("key", "architecture")} | {"weights": entry.get("weights", "shared")}
     for name in data.costs:
         value = entry["values"].get(name)
         row[name], row[f"{name}_share"] = value, share(value, whole.get(name))
-    for name, value in _scores(entry, data.metric).items():
-        row[name] = value
-        row[f"{name}_share"] = share(value, unpruned[name.removeprefix("polished_")])
+    own, prefix = _scores(entry, data.metric), "polished_" if row["weights"] == "polished" else ""
+    for name in ("perplexity", "validation", "test"):
+        row[name], row[f"{name}_share"] = own[prefix + name], share(own[prefix + name], unpruned[name])
     gain = entry.get("gain") or {}
-    return row | {"speedup": gain.get("speedup"), "points": gain.get("points"), "chance": bool(entry.get("chance"))}
+    row |= {"speedup": gain.get("speedup"), "speedup_predicted": bool(gain.get("latency_predicted"))}
+    row |= {"points": gain.get("points"), "kept": gain.get("kept_above_chance")}
+    return row | {"chance": bool(entry.get("chance"))}
 
 
 def unpruned_row(data: ReportData) -> Row:
     """The unpruned network as a row of the front's table."""
-    return front_row(data, {"key": "", "architecture": "unpruned", **data.unpruned, "polished": None})
+    return front_row(data, {"key": "", "architecture": "unpruned", "weights": "", **data.unpruned})
 
 
 def front_table(data: ReportData) -> Table:
-    """All members, smallest first: gains, costs, scores on shared weights and after polishing. Empty columns are left out."""
+    """All members, smallest first: gains, costs, and the scores of the weights that an export writes. Empty columns are left
+    out; a language model's perplexity comes before all else."""
     rows = [front_row(data, entry) for entry in data.front]
     first = data.budget
     if first is not None:
         rows.sort(key=lambda row: math.inf if row[first] is None else row[first])
-    columns = [Column("architecture", "architecture")]
+    columns = [Column("key", "key"), Column("architecture", "architecture")]
+    columns += [Column("perplexity", "perplexity", "number", "test")]
     columns += [Column("speedup", "faster", "times", "gain"), Column("points", "points", "points", "gain")]
+    columns += [Column("kept", "above chance", "share", "gain")]
     columns += [Column.of(name, "cost") for name in sorted(data.costs, key=lambda name: name != first)]
-    for prefix, weights in (("", "shared weights"), ("polished_", "polished")):
-        columns += [Column(prefix + n, n, "score", f"{data.metric}, {weights}") for n in ("validation", "test")]
-    return Table(columns, rows).filled("speedup", "points", "test", "polished_validation", "polished_test")
+    columns += [Column(name, name, "score", data.metric_title) for name in ("validation", "test")]
+    columns += [Column("weights", "weights", "text", data.metric_title)]
+    return Table(columns, rows).filled("perplexity", "speedup", "points", "kept", "test")
 
 
 def before_after(data: ReportData, entry: Row) -> Table:
-    """One sub-network against the unpruned one: quantity, before, after, ratio (after / before)."""
+    """One sub-network against the unpruned one: quantity, before, after, ratio (after / before), and of scores the share that
+    is kept of what lies above chance. A language model's perplexities come first."""
     whole, values = data.unpruned["values"], entry["values"]
-    lines = [compared(title(name), shown_as(name), whole.get(name), values.get(name)) for name in data.costs]
-    polished = entry.get("polished") or {}
-    test = _error(data.unpruned.get("test"), data.metric)
-    for suffix, found in (("", entry), (", polished", polished)):
-        after = (found.get("values") or {}).get("error")
-        lines.append(compared(f"error, validation{suffix}", "score", whole.get("error"), after))
-        lines.append(compared(f"error, test{suffix}", "score", test, _error(found.get("test"), data.metric)))
-    return side_by_side("unpruned", lines)
+    test, polished = data.unpruned.get("test") or {}, entry.get("polished") or {}
+    lines, scores = [], []
+    before = _scores(data.unpruned, data.metric)
+    for prefix, suffix, metrics in (("", "", entry.get("test")), ("polished_", ", polished", polished.get("test"))):
+        found = (metrics or {}).get("perplexity")
+        lines.append(compared(f"perplexity, test{suffix}", "number", test.get("perplexity"), found))
+        for name, chance in (("validation", data.chance), ("test", data.chance_test)):
+            after = _scores(entry, data.metric)[prefix + name]
+            scores.append(compared(f"{data.metric_title}, {name}{suffix}", "score", before[name], after, chance))
+    lines += [compared(title(name), shown_as(name), whole.get(name), values.get(name)) for name in data.costs]
+    return side_by_side("unpruned", lines + scores)
 
 
-def _error(metrics: Mapping[str, Any] | None, metric: str) -> float | None:
-    found = score(metrics, metric)
-    return None if found is None else 1 - found
+def kept_of(entry: Row) -> str:
+    """What is left of the score, in words: of all of it, and of what was learned above chance."""
+    gain = entry.get("gain") or {}
+    part = share(gain.get("score"), gain.get("unpruned_score"))
+    if part is None:
+        return ""
+    told = f"{show(part, 'share')} of the {str(gain['metric']).replace('_', ' ')} on {gain['data']} data is left"
+    kept = gain.get("kept_above_chance")
+    return told if kept is None else f"{told}, {show(kept, 'share')} of what was learned above chance ({gain['chance']:.3f})"
 
 
 def metrics_table(data: ReportData, entry: Row) -> Table:
@@ -106,20 +123,21 @@ def metrics_table(data: ReportData, entry: Row) -> Table:
 
 
 def cards(data: ReportData) -> list[Row]:
-    """At each share of the unpruned network's size, the member that the run's rule of choice names, as a row of the table."""
-    rows = {entry["key"]: (front_row(data, entry), entry) for entry in data.front}
+    """At each share of the unpruned network's size, the member that the run's rule of choice names, as a row of the table with
+    its gain in words: the first of them, and the others."""
+    entries = {entry["key"]: entry for entry in data.front}
     found: list[Row] = []
     for card in data.cards:
-        row, entry = rows[card["key"]]
-        prefix = "polished_" if entry.get("weights") == "polished" else ""
-        chosen = {name: row[f"{prefix}{name}"] for name in ("validation", "test")}
-        found.append({**row, **chosen, **card, "weights": entry.get("weights", "shared"), "gain": entry.get("gain_text", "")})
+        entry = entries[card["key"]]
+        first, _, others = str(entry.get("gain_text") or "").partition(", ")
+        found.append({**front_row(data, entry), **card, "gain": first, "further": others})
     return found
 
 
 def summary(data: ReportData) -> str:
-    """The run in a sentence."""
-    return data.lead or f"{len(data.front)} sub-networks on the Pareto front."
+    """What is read first: the gain, or how far the run has got. Nothing where there is doubt: that is said then."""
+    count = sum(bool(entry.get("best", True)) for entry in data.front)
+    return data.lead or ("" if data.doubt else f"{count} sub-network{'' if count == 1 else 's'} on the Pareto front.")
 
 
 def kept_heads(data: ReportData, plan: Mapping[str, Any]) -> list[list[int] | None]:

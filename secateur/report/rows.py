@@ -54,15 +54,24 @@ def share(value: float | None, whole: float | None) -> float | None:
     return value / whole if value is not None and whole is not None and whole > 0 else None
 
 
-def compared(name: str, how: str, before: float | None, after: float | None) -> Row:
-    """One line of a table that sets two networks side by side: the ratio is after / before."""
-    return {"quantity": name, "shown_as": how, "before": before, "after": after, "ratio": share(after, before)}
+def above(value: float | None, whole: float | None, chance: float | None) -> float | None:
+    """The share of a score that is left of what `whole` has above chance; None where one of them is not known."""
+    if value is None or whole is None or chance is None:
+        return None
+    return share(value - chance, whole - chance)
+
+
+def compared(name: str, how: str, before: float | None, after: float | None, chance: float | None = None) -> Row:
+    """One line of a table that sets two networks side by side: ratio is after / before, kept the same above chance."""
+    line = {"quantity": name, "shown_as": how, "before": before, "after": after, "ratio": share(after, before)}
+    return line | {"kept": above(after, before, chance)}
 
 
 def side_by_side(other: str, lines: Sequence[Row]) -> Table:
     """A network against the one called `other`: the lines (`compared`) that have a number for the network itself."""
     columns = [Column("quantity", ""), Column("before", other), Column("after", "this one"), Column("ratio", "ratio", "share")]
-    return Table(columns, [line for line in lines if line["after"] is not None])
+    columns.append(Column("kept", "above chance", "share"))
+    return Table(columns, [line for line in lines if line["after"] is not None]).filled("kept")
 
 
 def trials_table(data: RunData, statuses: Sequence[str] | None = None, most: int | None = None) -> Table:
@@ -75,7 +84,7 @@ def trials_table(data: RunData, statuses: Sequence[str] | None = None, most: int
         row = {name: t.get(name) for name in ("number", "status", "origin", "architecture", "key", "seconds", "reason")}
         rows.append(row | {name: t["values"].get(name) for name in names})
     columns = [Column("number", "trial", "integer"), Column("status", "status"), Column("origin", "origin")]
-    columns += [Column("architecture", "architecture"), *map(Column.of, names)]
+    columns += [Column("key", "key"), Column("architecture", "architecture"), *map(Column.of, names)]
     columns += [Column("seconds", "time", "seconds"), Column("reason", "reason")]
     return Table(columns, rows).filled("seconds", "reason")
 

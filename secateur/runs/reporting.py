@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from typing import Any
 
 from secateur import __version__
 from secateur.catalogue import find
+from secateur.paths import quoted
 from secateur.report import write_report
 from secateur.report.data import Row
 from secateur.report.rows import Table
 from secateur.report.terminal import say
 from secateur.report.text_table import fits, print_table
-from secateur.runs.folder import REPORT, RunFolder
-from secateur.study import Journal
+from secateur.runs.folder import PROGRESS, REPORT, RunFolder
+from secateur.study import Journal, StageRow
 from secateur.trial import Trial
 
 #: What is said of a front without members.
@@ -25,10 +27,14 @@ EMPTY = "The front is empty: the search has not got so far yet."
 
 
 class Report(ABC):
-    """What is shown of a run. A job says what its page holds and what its table's columns are."""
+    """What is shown of a run. A job says what its page holds and what its table's columns are.
 
-    def __init__(self, run: Any) -> None:
+    `ending`: the run itself asks, at the end of its last stage.
+    """
+
+    def __init__(self, run: Any, ending: bool = False) -> None:
         self.run = run
+        self.ending = ending
 
     @abstractmethod
     def data(self) -> Any:
@@ -73,6 +79,10 @@ class Report(ABC):
     def common(self, title: str) -> dict[str, Any]:
         """What every page says of its run."""
         run: RunFolder = self.run
+        journal = Journal(run.store).rows()
+        stages = [{"stage": s.name, "status": s.status, "seconds": s.seconds} for s in journal]
+        if self.ending and journal:
+            stages[-1] |= {"status": "done", "seconds": time.time() - journal[-1].started}
         return {
             "title": title,
             "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -80,7 +90,21 @@ class Report(ABC):
             "settings": {n: v for n, v in run.configuration.as_dict().items() if v is not None and n != "store"},
             "device": run.store.get_meta("device", run.configuration.device),
             "objectives": [str(o) for o in run.objectives],
-            "journal": [{"stage": s.name, "status": s.status, "seconds": s.seconds} for s in Journal(run.store).rows()],
+            "journal": stages,
+            "unfinished": self._unfinished(journal),
+        }
+
+    def _unfinished(self, journal: Sequence[StageRow]) -> dict[str, str] | None:
+        """Where a run stands, and what goes on with it; None where it is done."""
+        if self.ending or any(stage.name == "report" and stage.status == "done" for stage in journal):
+            return None
+        last = journal[-1] if journal else None
+        moment: dict[str, Any] = self.run.store.get_meta(PROGRESS) or {}
+        return {
+            "stage": last.name if last else "",
+            "progress": str(moment.get("text", "")) if last and last.status == "running" else "",
+            "reason": (last.reason or "") if last else "",
+            "resume": f"secateur resume {quoted(self.run.folder)}",
         }
 
     def heading(self, members: Sequence[Any]) -> str:

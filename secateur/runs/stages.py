@@ -170,7 +170,7 @@ class Work(ABC):
 
     def write_report(self) -> None:
         try:
-            find("report", self.c.verb)(self._run).write()
+            find("report", self.c.verb)(self._run, ending=True).write()
         except MissingExtraError as error:
             self.note(f"No report was written: {error} Then: secateur report {quoted(self.folder)}")
 

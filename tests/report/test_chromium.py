@@ -127,7 +127,7 @@ def test_every_figure_is_drawn_and_a_link_sorts_the_table(browser, pages, large_
 
 def test_headings_sort_and_numbers_that_are_missing_stay_last(browser, pages, large_run):
     script = f"""
-      const button = document.querySelector('#front th[data-column="polished_test"] button');
+      const button = document.querySelector('#front th[data-column="speedup"] button');
       button.click(); button.click();
       const latency = document.querySelector('#trials th[data-column="latency"]');
       latency.querySelector("button").click();
@@ -136,27 +136,35 @@ def test_headings_sort_and_numbers_that_are_missing_stay_last(browser, pages, la
       return {{keys: {KEYS}, trials: latency.ariaSort, open: [opener.ariaExpanded, opener.getAttribute("aria-controls")]}};
     """
     found = browser.browse(pages["prune"], script)
-    rows = {row["key"]: row["polished_test"] for row in prune_rows.front_table(large_run).rows}
+    rows = {row["key"]: row["speedup"] for row in prune_rows.front_table(large_run).rows}
     shown = [rows[key] for key in found["keys"]]
-    polished = [value for value in shown if value is not None]
-    assert 1 < len(polished) < len(shown)
-    assert polished == sorted(polished, reverse=True) == shown[: len(polished)]
+    known = [value for value in shown if value is not None]
+    assert 1 < len(known) < len(shown)
+    assert known == sorted(known, reverse=True) == shown[: len(known)]
     assert (found["trials"], found["open"]) == ("ascending", ["true", f"details-{found['keys'][0]}"])
 
 
 def test_other_axes_can_be_chosen(browser, large_run, tmp_path):
-    three = dataclasses.replace(large_run, objectives=["error", "latency", "memory"])
+    three = dataclasses.replace(large_run, objectives=["error", "latency", "memory"], chance=0.2)
     script = """
-      const pick = document.getElementById("axis-y"); pick.value = "memory"; pick.dispatchEvent(new Event("change"));
       const plot = document.querySelector('[data-figure="pareto"]');
-      const front = plot.data.find((trace) => trace.meta.role === "front");
-      return [plot.dataset.axes, plot.layout.yaxis.title.text, front.y.length, front.mode];
+      const choose = (axis, name) => {
+        const pick = document.getElementById("axis-" + axis); pick.value = name; pick.dispatchEvent(new Event("change"));
+        const line = plot.data.find((trace) => trace.meta.role === "line");
+        return [plot.dataset.axes, plot.layout.yaxis.title.text, plot.layout.shapes.map((shape) => [shape.x0, shape.y0]),
+                line.visible];
+      };
+      const before = plot.layout.shapes.map((shape) => shape.y0);
+      const front = plot.data.filter((trace) => ["front", "chance"].includes(trace.meta.role));
+      return [before, front.map((trace) => trace.y.length), choose("y", "memory"), choose("x", "error")];
     """
-    found = browser.browse(write_report(three, tmp_path / "report.html"), script)
-    assert found == ["latency,memory", "memory", len(three.front), "markers"]
+    before, counts, memory, error = browser.browse(write_report(three, tmp_path / "report.html"), script)
+    assert (before, sum(counts)) == ([0.8], len(three.front))
+    assert memory == ["latency,memory", "memory", [], False]
+    assert error == ["error,memory", "memory", [[0.8, 0]], False]
 
 
-@pytest.mark.parametrize("width", [500, 1280])
+@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", ["prune", "design", "proxies"])
 def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
     script = f"""

@@ -22,6 +22,16 @@ def test_a_slice_has_candidates_front_line_and_baselines(tiny_design):
     assert (line["x"], line["y"]) == ([0.01, 0.02], [100, 800])
 
 
+def test_two_families_of_baselines_are_told_apart(tiny_design):
+    other = [{**b, "family": "GPT-2 small with embedding 64"} for b in tiny_design.baselines]
+    data = dataclasses.replace(tiny_design, baselines=[*tiny_design.baselines, *other])
+    first, second = design_page.slice_figures(data)["memory,latency"]["data"][-2:]
+    assert first["name"] != second["name"]
+    assert first["marker"]["color"] != second["marker"]["color"]
+    assert first["marker"]["symbol"] != second["marker"]["symbol"]
+    assert first["line"]["dash"] != second["line"]["dash"]
+
+
 def test_hover_shows_the_architecture_escaped(tiny_design):
     baselines = [{**tiny_design.baselines[0], "name": "<img src=x>"}]
     figure = design_page.slice_figures(dataclasses.replace(tiny_design, baselines=baselines))["memory,latency"]
@@ -80,7 +90,9 @@ def test_the_page_has_the_tables_numbers_and_the_first_trials(design_run, own_pa
     table = design_rows.front_table(design_run)
     for row in table.rows:
         body = page.split(f'id="entry-{row["key"]}"')[1].split('<tr class="details"')[0]
+        assert f'<code title="{row["key"]}">{row["key"][:8]}</code>' in body
         assert all(show(row[c.name], c.shown_as) in body for c in table.columns[1:])
+        assert ('<span title="predicted">≈ </span>' in body) is not row["measured"]
     shown = page.split('id="comparison"')[1].split("</table>")[0]
     comparison = design_rows.comparison_table(design_run)
     for row in comparison.rows:
@@ -88,7 +100,8 @@ def test_the_page_has_the_tables_numbers_and_the_first_trials(design_run, own_pa
     average = design_rows.comparison_average(design_run)
     last = shown.split('<tbody class="whole">')[1]
     assert all(show(average[f"{cost}_saving"], "share") in last for cost in design_run.costs)
-    assert design_rows.summary(design_run) in page
+    assert all(part in page for part in design_rows.summary(design_run)[0].split(", "))
+    assert design_rows.summary(design_run)[1] in page
     trials = page.split('id="trials"')[1].split("</table>")[0]
     assert trials.count("<tr>") == design_page.MOST_TRIALS + 1
     assert f"The first {design_page.MOST_TRIALS} are shown; all {len(design_run.trials)}" in page

@@ -109,6 +109,7 @@ def test_front_table_is_sorted_by_proxy_and_has_predictions(tiny_design):
     table = design_rows.front_table(tiny_design)
     assert [row["key"] for row in table.rows] == ["a", "b", "c", "d"]
     assert [(c.name, c.group) for c in table.columns] == [
+        ("key", ""),
         ("architecture", ""),
         ("decoder_parameters", "objectives"),
         ("latency", "objectives"),
@@ -117,6 +118,7 @@ def test_front_table_is_sorted_by_proxy_and_has_predictions(tiny_design):
         ("prediction_error", "latency model"),
     ]
     assert (table.rows[3]["measured"], table.rows[3]["prediction_error"]) == (False, None)
+    assert [row["latency_predicted"] for row in table.rows] == [False, False, False, True]
     front = [{**entry, "predicted_latency": None} for entry in tiny_design.front]
     columns = design_rows.front_table(dataclasses.replace(tiny_design, front=front)).columns
     assert "predicted_latency" not in [c.name for c in columns]
@@ -132,13 +134,43 @@ def test_a_member_against_the_largest_baseline_below_it(tiny_design):
     assert (name, [row["before"] for row in table.rows]) == ("", [None, None])
 
 
+def test_gains_over_the_published_network_have_columns(tiny_design):
+    gain = {"speedup": 1.5, "parameters_smaller": 0.25}
+    front = [{**entry, "gain": gain} for entry in tiny_design.front]
+    table = design_rows.front_table(dataclasses.replace(tiny_design, front=front, published="GPT-2 small, 12 layers"))
+    against = [c for c in table.columns if c.group == "against GPT-2 small, 12 layers"]
+    assert [(c.name, c.shown_as) for c in against] == [("speedup", "times"), ("smaller", "share")]
+    assert (table.rows[0]["speedup"], table.rows[0]["smaller"], table.rows[3]["speedup_predicted"]) == (1.5, 0.25, True)
+
+
+def test_latency_and_memory_are_shown_whatever_the_objectives(tiny_design):
+    def with_parameters(row):
+        return {**row, "values": {**row["values"], "parameters": 1000, "macs": 5}}
+
+    front, baselines = ([with_parameters(row) for row in rows] for rows in (tiny_design.front, tiny_design.baselines))
+    objectives = ["decoder_parameters", "parameters", "macs"]
+    data = dataclasses.replace(tiny_design, objectives=objectives, front=front, baselines=baselines)
+    pairs = design_rows.slice_pairs(data)
+    assert pairs == [(c, "decoder_parameters") for c in ("parameters", "macs", "latency", "memory")] + [("macs", "parameters")]
+    assert {"latency", "memory"} <= {c.name for c in design_rows.front_table(data).columns}
+
+
 def test_summary(tiny_design):
-    text = design_rows.summary(tiny_design).replace("\N{NO-BREAK SPACE}", " ")
-    assert text == (
-        "4 architectures on the Pareto front. At the decoder parameters of 2 of the 3 layer-scaled GPT-2 small networks, "
-        "or more, they have on average 50.0 % lower latency and 62.5 % lower memory."
+    assert design_rows.summary(tiny_design) == (
+        "2.00 × faster, 3.00 × less memory",
+        "than layer-scaled GPT-2 small at equal decoder parameters, on average over 2 of the 3 networks; "
+        "4 architectures on the Pareto front.",
     )
-    assert design_rows.summary(dataclasses.replace(tiny_design, baselines=[])) == "4 architectures on the Pareto front."
+    assert design_rows.summary(dataclasses.replace(tiny_design, baselines=[])) == ("4 architectures on the Pareto front.", "")
+    average = {"latency_times": 0.8, "memory_times": 0.5}
+    assert design_rows.times_less(tiny_design, average) == "1.25 × slower, 2.00 × more memory"
+
+
+def test_the_largest_baseline_reached_in_units(tiny_design):
+    average = design_rows.comparison_average(tiny_design)
+    told = "GPT-2 small, 2 layers: latency 50.0 → 25.0 ms, memory 2.00 → 1.00 kB"
+    assert design_rows.in_units(tiny_design, average) == told
+    assert design_rows.in_units(tiny_design, {"largest": None}) == ""
 
 
 def test_hypervolume_follows_the_directions(tiny_design):

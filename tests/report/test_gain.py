@@ -46,6 +46,10 @@ def test_language_models_are_told_by_their_perplexity() -> None:
     gain = Gain(latency=(2.0, 1.0), score=(0.4, 0.3), metric="token_accuracy", perplexity=(8.1, 9.43))
     assert str(gain) == "2.0 × faster, perplexity 8.10 → 9.43"
     assert gain.cost() == "1.3 of perplexity"
+    both = Gain(data="test", perplexity=(8.1, 9.43), latency=(2.0, 1.0), prompt_latency=(0.5, 0.25), token_latency=(0.02, 0.01))
+    assert both.details() == (
+        "perplexity 8.10 → 9.43 on test data, latency 2.00 → 1.00 s, per prompt 500 → 250 ms, per token 20.0 → 10.0 ms"
+    )
 
 
 def test_what_is_not_known_is_not_said() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateur.report.numbers import SPACE, lower_by, show, with_unit
+from secateur.report.numbers import SPACE, detail, lower_by, show, with_unit
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,22 @@ def test_values_in_messages_have_their_units():
     shown = [("latency", 0.0123), ("memory", 16368.0), ("parameters", 1234567.0), ("snip", 0.01234567), ("error", 0.25)]
     said = ["latency 12.3 ms", "memory 16.4 kB", "parameters 1,234,567", "snip 0.0123457", "error 0.25"]
     assert [with_unit(*pair) for pair in shown] == said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("latency_low", 0.0123, "12.3 ms"),
+        ("predicted_latency", 0.5, "500 ms"),
+        ("latency_spread", 0.031, "3.1 %"),
+        ("latency_repeats", 30.0, "30"),
+        ("memory_weights", 9.1e7, "91.0 MB"),
+        ("latency_loaded", 1.0, "yes"),
+        ("latency_steady", 0.0, "no"),
+        ("latency_clock", "wall", "wall"),
+        ("accuracy", 0.8123456, "0.8123"),
+        ("nothing", None, "–"),
+    ],
+)
+def test_further_figures_have_their_units(name, value, text):
+    assert detail(name, value).replace(SPACE, " ") == text

@@ -13,12 +13,33 @@ def roles(figure):
 
 def test_pareto_has_a_trace_per_role(tiny):
     traces = roles(prune_page.pareto_figure(tiny))
-    assert list(traces) == ["trial", "front", "polished", "unpruned"]
+    assert list(traces) == ["trial", "line", "front", "polished", "unpruned"]
     assert (traces["front"]["x"], traces["front"]["y"]) == ([100, 200, 400], [0.6, 0.5, 0.3])
-    assert traces["front"]["mode"] == "lines+markers"
+    assert (traces["line"]["mode"], traces["line"]["visible"]) == ("lines", True)
     assert (traces["polished"]["x"], traces["polished"]["y"]) == ([400], [0.25])
     assert (traces["unpruned"]["x"], traces["unpruned"]["y"]) == ([1000], [0.2])
     assert traces["trial"]["customdata"] == ["d"]  # complete, and not on the front
+
+
+def test_the_line_goes_through_what_can_be_had(tiny):
+    entries = [{**tiny.front[0], "weights": "polished"}, tiny.front[1], {**tiny.front[2], "best": False}]
+    line = roles(prune_page.pareto_figure(dataclasses.replace(tiny, front=entries)))["line"]
+    assert (line["x"], line["y"]) == ([200, 400], [0.5, 0.25])
+
+
+def test_chance_is_a_dashed_line_and_what_is_no_better_is_grey(tiny):
+    figure = prune_page.pareto_figure(dataclasses.replace(tiny, chance=0.5))
+    (line,) = figure["layout"]["shapes"]
+    assert (line["y0"], line["y1"], line["xref"]) == (0.5, 0.5, "paper")
+    assert (line["line"]["dash"], line["label"]["text"]) == ("dash", "chance")
+    axes = figure["layout"]["meta"]["axes"]
+    assert (axes["error"]["across"][0]["x0"], axes["error"]["upwards"], axes["parameters"]["across"]) == (0.5, [line], [])
+    traces = roles(figure)
+    assert traces["front"]["customdata"] == ["c"]
+    assert (traces["chance"]["customdata"], traces["chance"]["name"]) == (["e", "a"], "no better than chance")
+    assert all("no better than chance" in text for text in traces["chance"]["hovertext"])
+    assert "no better" not in traces["front"]["hovertext"][0]
+    assert not prune_page.pareto_figure(tiny)["layout"].get("shapes")
 
 
 def test_pareto_hover_shows_the_architecture_escaped(tiny):
@@ -63,7 +84,7 @@ def test_importance_maps(tiny):
 
 def test_pareto_of_three_objectives_offers_axes_and_draws_no_line(large_run):
     figure = prune_page.pareto_figure(dataclasses.replace(large_run, objectives=["error", "latency", "memory"]))
-    assert roles(figure)["front"]["mode"] == "markers"
+    assert roles(figure)["line"]["visible"] is False
     meta = figure["layout"]["meta"]
     assert (meta["x"], meta["y"]) == ("latency", "error")
     assert list(meta["axes"])[:3] == ["error", "latency", "memory"]
@@ -77,7 +98,7 @@ def test_the_page_has_the_tables_numbers(large_run, own_page):
         body = page.split(f'id="entry-{row["key"]}"')[1].split('<tr class="details"')[0]
         for column in table.columns[1:]:
             assert show(row[column.name], column.shown_as) in body
-            if row[f"{column.name}_share"] is not None:
+            if row.get(f"{column.name}_share") is not None:
                 assert f"<small>{show(row[f'{column.name}_share'], 'share')}</small>" in body
     assert prune_rows.summary(large_run) in page
     for entry in large_run.front:
@@ -87,6 +108,7 @@ def test_the_page_has_the_tables_numbers(large_run, own_page):
             cells.append(show(line["ratio"], "share"))
             assert "".join(f'<td class="number">{c}</td>' for c in cells) in panel
         assert f"--key {entry['key']}" in panel
+        assert f'<code>{entry["key"]}</code> <button type="button" class="copy">' in panel
 
 
 def test_every_part_is_there(tiny, own_page):
@@ -99,10 +121,52 @@ def test_every_part_is_there(tiny, own_page):
         "Hypervolume",
         "<li>layer 0: 1</li>",
         "<li>layer 1: gone</li>",
-        "0.01235",
+        "<dt>spread</dt><dd>1.2\N{NO-BREAK SPACE}%</dd>",
+        "<dt>turns</dt><dd>3</dd>",
     ):
         assert words in page
     assert page.count('class="picture compact"') == 3
+
+
+def test_the_gain_comes_first_and_leads_to_its_row(tiny, own_page):
+    lead = {"lead": "2.9 × faster, −3.1 points", "lead_key": "c", "lead_about": "two layers", "lead_details": "42.0 → 14.2 ms"}
+    front = [{**tiny.front[0], "weights": "polished", "gain_text": "2.9 × faster, 60 % smaller"}, *tiny.front[1:]]
+    cards = [{"limit": 0.5, "key": "c"}]
+    page = own_page(dataclasses.replace(tiny, **lead, front=front, cards=cards))
+    order = ['<a href="#key=c"><span>2.9 × faster,</span>', "two layers.", "42.0 → 14.2 ms.", "scored by accuracy"]
+    order += [
+        "≤ 50 % of parameters",
+        '<p class="value">2.9 × faster</p>',
+        "60 % smaller",
+        "<em>polished</em>",
+        "<b>Polished</b>: fine-tuned",
+    ]
+    places = [page.index(words) for words in order]
+    assert places == sorted(places)
+    assert "Unfinished" not in page
+    assert "in the end" in page
+
+
+def test_what_is_no_better_than_chance_says_so(tiny, own_page):
+    front = [{**tiny.front[0], "chance": True, "gain_text": "9 × faster, −50 points"}, *tiny.front[1:]]
+    page = own_page(dataclasses.replace(tiny, front=front, chance=0.5, cards=[{"limit": 0.5, "key": "c"}], doubt="WARNING: no"))
+    assert '<aside class="banner doubt" role="alert"><p>WARNING: no</p></aside>' in page
+    assert '<p class="value">no better than chance</p>' in page
+    assert '<tbody class="entry chance" id="entry-c"' in page
+    assert page.count("<small>no better than chance</small>") == 1
+    assert 'id="summary"' not in page
+
+
+def test_an_unfinished_run_says_where_it_is_and_claims_no_end(tiny, own_page):
+    where = {"stage": "search", "progress": "3 of 9", "reason": "", "resume": "secateur resume runs/toy"}
+    page = own_page(dataclasses.replace(tiny, lead="2.9 × faster", unfinished=where))
+    assert "has got as far as its stage “search”: 3 of 9." in page
+    assert "<code>secateur resume runs/toy</code>" in page
+    assert "So far: 2.9 × faster" in page
+    assert "in the end" not in page
+    stopped = own_page(dataclasses.replace(tiny, unfinished=where | {"reason": "interrupted"}))
+    assert "stopped in its stage “search”: interrupted." in stopped
+    assert "has not begun" in own_page(dataclasses.replace(tiny, unfinished=where | {"stage": ""}))
 
 
 def test_a_run_with_nothing_yet_still_renders(tiny):

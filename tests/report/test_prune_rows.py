@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from secateur.report import prune_rows
+from secateur.report.numbers import SPACE
 
 
 def test_front_table_has_costs_and_scores_with_shares_of_the_unpruned(tiny):
@@ -20,31 +21,43 @@ def test_front_table_has_costs_and_scores_with_shares_of_the_unpruned(tiny):
     assert row["test_share"] == pytest.approx(0.6 / 0.75)
 
 
-def test_polished_scores_have_columns_of_their_own(tiny):
-    table = prune_rows.front_table(tiny)
+def test_scores_are_those_of_the_weights_that_an_export_writes(tiny):
+    front = [{**tiny.front[0], "weights": "polished"}, *tiny.front[1:]]
+    table = prune_rows.front_table(dataclasses.replace(tiny, front=front))
     row = table.rows[2]
-    assert row["polished_validation"] == pytest.approx(0.75)
-    assert row["polished_validation_share"] == pytest.approx(0.75 / 0.8)
-    assert row["polished_test"] == 0.72
-    assert table.rows[0]["polished_validation"] is None
+    assert (row["validation"], row["validation_share"]) == (pytest.approx(0.75), pytest.approx(0.75 / 0.8))
+    assert (row["test"], row["weights"]) == (0.72, "polished")
+    assert (table.rows[1]["test"], table.rows[1]["weights"]) == (0.45, "shared")
     assert [(c.name, c.group) for c in table.columns] == [
+        ("key", ""),
         ("architecture", ""),
         ("parameters", "cost"),
-        ("validation", "accuracy, shared weights"),
-        ("test", "accuracy, shared weights"),
-        ("polished_validation", "accuracy, polished"),
-        ("polished_test", "accuracy, polished"),
+        ("validation", "accuracy"),
+        ("test", "accuracy"),
+        ("weights", "accuracy"),
     ]
+
+
+def test_gains_come_before_costs_and_what_is_predicted_is_known(tiny):
+    gain = {"speedup": 2.5, "points": -3.0, "kept_above_chance": 0.8, "latency_predicted": True}
+    data = dataclasses.replace(tiny, front=[{**tiny.front[0], "gain": gain, "chance": True}])
+    table = prune_rows.front_table(data)
+    assert [c.name for c in table.columns][2:6] == ["speedup", "points", "kept", "parameters"]
+    row = table.rows[0]
+    assert (row["speedup"], row["points"], row["kept"]) == (2.5, -3.0, 0.8)
+    assert row["speedup_predicted"]
+    assert row["chance"]
 
 
 def test_columns_without_a_number_are_left_out(tiny):
     bare = dataclasses.replace(tiny, front=[{**entry, "polished": None, "test": None} for entry in tiny.front])
-    assert [c.name for c in prune_rows.front_table(bare).columns] == ["architecture", "parameters", "validation"]
+    names = [c.name for c in prune_rows.front_table(bare).columns]
+    assert names == ["key", "architecture", "parameters", "validation", "weights"]
 
 
 def test_unpruned_row(tiny):
     row = prune_rows.unpruned_row(tiny)
-    assert (row["parameters"], row["validation"], row["test"], row["polished_test"]) == (1000, 0.8, 0.75, None)
+    assert (row["parameters"], row["validation"], row["test"], row["weights"]) == (1000, 0.8, 0.75, "")
 
 
 def test_score_takes_the_metric_or_one_minus_the_error():
@@ -56,22 +69,55 @@ def test_score_takes_the_metric_or_one_minus_the_error():
 
 
 def test_before_after(tiny):
-    rows = prune_rows.before_after(tiny, tiny.front[0]).rows
-    assert [row["quantity"] for row in rows] == [
+    table = prune_rows.before_after(tiny, tiny.front[0])
+    assert [row["quantity"] for row in table.rows] == [
         "parameters",
-        "error, validation",
-        "error, test",
-        "error, validation, polished",
-        "error, test, polished",
+        "accuracy, validation",
+        "accuracy, test",
+        "accuracy, validation, polished",
+        "accuracy, test, polished",
     ]
-    assert [row["before"] for row in rows] == pytest.approx([1000, 0.2, 0.25, 0.2, 0.25])
-    assert [row["after"] for row in rows] == pytest.approx([400, 0.3, 0.4, 0.25, 0.28])
-    assert [row["ratio"] for row in rows] == pytest.approx([0.4, 1.5, 1.6, 1.25, 1.12])
+    assert [row["before"] for row in table.rows] == pytest.approx([1000, 0.8, 0.75, 0.8, 0.75])
+    assert [row["after"] for row in table.rows] == pytest.approx([400, 0.7, 0.6, 0.75, 0.72])
+    assert [row["ratio"] for row in table.rows] == pytest.approx([0.4, 0.875, 0.8, 0.9375, 0.96])
+    assert "kept" not in [c.name for c in table.columns]
+
+
+def test_shares_of_a_score_are_given_above_chance_too(tiny):
+    data = dataclasses.replace(tiny, chance=0.6, chance_test=0.5)
+    table = prune_rows.before_after(data, tiny.front[0])
+    assert [row["kept"] for row in table.rows] == [None, *map(pytest.approx, (0.5, 0.4, 0.75, 0.88))]
+    assert table.columns[-1].name == "kept"
+    lower = dataclasses.replace(tiny, chance=0.9)  # the unpruned network has learned nothing
+    assert "kept" not in [c.name for c in prune_rows.before_after(lower, tiny.front[0]).columns]
+
+
+def test_what_is_left_of_a_score_in_words():
+    gain = {"score": 0.7938, "unpruned_score": 0.84, "metric": "accuracy", "data": "test"}
+    assert prune_rows.kept_of({"gain": gain}) == f"94.5{SPACE}% of the accuracy on test data is left"
+    told = prune_rows.kept_of({"gain": gain | {"kept_above_chance": 0.59, "chance": 0.7274}})
+    assert told.endswith(f"is left, 59.0{SPACE}% of what was learned above chance (0.727)")
+    assert prune_rows.kept_of({}) == ""
+
+
+def test_a_language_models_perplexities_come_first(tiny):
+    tests = [{"perplexity": 9.0, "error": 0.7}, {"perplexity": 8.5, "error": 0.69}]
+    polished = {"values": {"error": 0.6}, "test": tests[1]}
+    entry = {**tiny.front[0], "test": tests[0], "polished": polished, "weights": "polished"}
+    unpruned = {**tiny.unpruned, "test": {"perplexity": 8.0, "error": 0.65}}
+    data = dataclasses.replace(tiny, front=[entry], unpruned=unpruned, task={**tiny.task, "main": "token_accuracy"})
+    first, second, *_ = prune_rows.before_after(data, entry).rows
+    assert (first["quantity"], first["before"], first["after"]) == ("perplexity, test", 8.0, 9.0)
+    assert (second["quantity"], second["after"]) == ("perplexity, test, polished", 8.5)
+    table = prune_rows.front_table(data)
+    assert [c.name for c in table.columns][:3] == ["key", "architecture", "perplexity"]
+    assert table.rows[0]["perplexity"] == 8.5
+    assert table.columns[-1].group == "token accuracy"
 
 
 def test_before_after_leaves_out_what_was_not_measured(tiny):
     rows = prune_rows.before_after(tiny, tiny.front[2]).rows
-    assert [row["quantity"] for row in rows] == ["parameters", "error, validation"]
+    assert [row["quantity"] for row in rows] == ["parameters", "accuracy, validation"]
 
 
 def test_metrics_table(tiny):
@@ -85,13 +131,17 @@ def test_metrics_table(tiny):
 
 def test_cards_show_the_weights_that_an_export_writes(tiny):
     gain = {"speedup": 2.5, "points": -3.0}
-    front = [{**tiny.front[0], "weights": "polished", "gain": gain, "gain_text": "2.5 × faster"}, *tiny.front[1:]]
+    front = [
+        {**tiny.front[0], "weights": "polished", "gain": gain, "gain_text": "2.5 × faster, 60 % smaller, −3.0 points"},
+        *tiny.front[1:],
+    ]
     data = dataclasses.replace(tiny, front=front, cards=[{"limit": 0.2, "key": "a"}, {"limit": 0.5, "key": "c"}])
     small, half = prune_rows.cards(data)
     assert (small["limit"], small["key"], small["weights"], small["speedup"]) == (0.2, "a", "shared", None)
     assert (small["validation"], small["test"]) == (pytest.approx(0.5), 0.45)
     assert (half["validation"], half["test"], half["weights"]) == (pytest.approx(0.75), 0.72, "polished")
-    assert (half["speedup"], half["points"], half["gain"]) == (2.5, -3.0, "2.5 × faster")
+    assert (half["speedup"], half["points"]) == (2.5, -3.0)
+    assert (half["gain"], half["further"]) == ("2.5 × faster", "60 % smaller, −3.0 points")
 
 
 def test_shares_are_of_the_body_where_it_is_known(tiny):
@@ -105,6 +155,9 @@ def test_shares_are_of_the_body_where_it_is_known(tiny):
 def test_summary_is_the_lead(tiny):
     assert prune_rows.summary(tiny) == "3 sub-networks on the Pareto front."
     assert prune_rows.summary(dataclasses.replace(tiny, lead="2.9 × faster")) == "2.9 × faster"
+    assert prune_rows.summary(dataclasses.replace(tiny, doubt="WARNING")) == ""
+    beaten = dataclasses.replace(tiny, front=[{**entry, "best": i == 0} for i, entry in enumerate(tiny.front)])
+    assert prune_rows.summary(beaten) == "1 sub-network on the Pareto front."
 
 
 def test_without_the_unpruned_sizes_there_is_no_budget(tiny):

@@ -77,11 +77,14 @@
         order.sort((a, b) => columns[x][a] - columns[x][b]);
         const pick = (list) => order.map((i) => list[i]);
         return Object.assign({}, trace, {
-          x: pick(columns[x]), y: pick(columns[y]), customdata: pick(trace.customdata), hovertext: pick(trace.hovertext),
-          mode: trace.meta.role === "front" && all ? "lines+markers" : "markers",
+          x: pick(columns[x]), y: pick(columns[y]), customdata: pick(trace.customdata),
+          hovertext: trace.hovertext && pick(trace.hovertext),
+          visible: trace.meta.role !== "line" || all,
         });
       });
-      figure.layout = Object.assign({}, figure.layout, { xaxis: meta.axes[x].axis, yaxis: meta.axes[y].axis });
+      figure.layout = Object.assign({}, figure.layout, {
+        xaxis: meta.axes[x].axis, yaxis: meta.axes[y].axis, shapes: [...meta.axes[x].across, ...meta.axes[y].upwards],
+      });
       Plotly.react(place, traces, merged(figure.layout), place.options);
       place.dataset.axes = x + "," + y;
     }

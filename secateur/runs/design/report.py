@@ -35,6 +35,7 @@ class DesignReport(Report):
             notes=run.notes,
             load_code=self._train("{key}"),
             baselines=run.baselines,
+            published=run.published if run.whole else "",
             latency_model=self._model(),
         )
 
@@ -72,7 +73,7 @@ class DesignReport(Report):
         return row | {"choices": choices}
 
     def lead(self) -> str:
-        return summary(self.data()).replace(SPACE, " ")
+        return ": ".join(filter(None, summary(self.data()))).replace(SPACE, " ")
 
     def next_step(self) -> str:
         return f"Train:  {self._train('KEY')}"
@@ -94,4 +95,6 @@ def _member(member: DesignMember) -> dict[str, Any]:
         "details": dict(member.details),
         "measured": member.measured,
         "predicted_latency": member.details.get("predicted_latency"),
+        "gain": member.gain.as_dict(),
+        "gain_text": str(member.gain),
     }

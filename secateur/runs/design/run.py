@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,8 @@ class DesignMember(Member):
     @property
     def gain(self) -> Gain:
         """How much faster and smaller it is than the published network of its backbone, where that was measured."""
-        return gain_of(self.run.whole, self.values, {})
+        found = gain_of(self.run.whole, self.values, {})
+        return replace(found, predicted=found.latency is not None and not self.measured)
 
     def build(self, *, seed: int = 0, dropout: float = 0.0) -> Any:
         """The network with random weights, ready to be trained."""
@@ -111,9 +112,13 @@ class DesignRun(RunFolder):
     def whole(self) -> dict[str, float]:
         """The values of the backbone's published network, which relative bounds (`speedup=2x`, `memory=50%`) refer to; empty
         where no baselines were measured."""
-        published = base_of(self.configuration.backbone)
-        name = published.title(published.layers)
-        return next((dict(row["values"]) for row in self.baselines if row["name"] == name), {})
+        return next((dict(row["values"]) for row in self.baselines if row["name"] == self.published), {})
+
+    @property
+    def published(self) -> str:
+        """What the published network of the backbone is called."""
+        found = base_of(self.configuration.backbone)
+        return found.title(found.layers)
 
     @property
     def baselines(self) -> list[dict[str, Any]]:

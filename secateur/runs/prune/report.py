@@ -13,12 +13,14 @@ from secateur.objectives import QUANTITIES, Bound
 from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
+from secateur.report.gain import percent
 from secateur.report.numbers import show, shown_as
 from secateur.report.rows import Column, Table
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
-from secateur.study import Front
+from secateur.study import Front, Journal
 from secateur.supernet.order import ORDER
+from secateur.trial import POLISH
 
 #: The shares of the unpruned network's layers at which the page names the best sub-network.
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
@@ -31,26 +33,31 @@ class PruneReport(Report):
 
     def data(self) -> ReportData:
         run = self.run
-        front, lead = run.front, run.headline
-        keys = {m.key for m in (*front, *run.searched)}
-        cards = self._cards(front)
-        shown = [m for m in front.pool if m.key in keys or m.polished is not None or m.key in {c["key"] for c in cards}]
+        front = run.front
+        best, cards = {m.key for m in front}, self._cards(front)
+        keys = best | {m.key for m in run.searched} | {card["key"] for card in cards}
+        shown = [m for m in front.pool if m.key in keys or m.polished is not None]
+        lead, about, named = ("", "", None) if run.doubt is not None else self._lead()
         return ReportData(
             **self.common(f"{run.model_name} on {run.task.get('name', run.configuration.data)}"),
             task=run.task,
             shape=run.shape,
             unpruned={"values": run.whole, "test": run.unpruned_test},
-            lead=self.lead(),
-            lead_key=lead.key if lead is not None else None,
-            lead_details=lead.gain.details() if lead is not None else "",
+            lead=lead,
+            lead_about=about,
+            lead_key=named.key if named is not None else None,
+            lead_details=named.gain.details() if named is not None else "",
             doubt=run.doubt,
             chance=run.chance_score,
+            chance_test=1 - run.chance["test"]["error"] if run.chance else None,
             cards=cards,
             trials=[
                 {**trial_row(t), "plan": run.space.plan(t.architecture).as_dict()} for t in run.trials if t.origin != "polish"
             ],
-            front=[self._member(m) for m in sorted(shown, key=lambda m: m.values["body_parameters"])],
-            curves={name: [{"step": step, **values} for step, values in run.store.curve(name)] for name in run.store.curves()},
+            front=[
+                {**self._member(m), "best": m.key in best} for m in sorted(shown, key=lambda m: m.values["body_parameters"])
+            ],
+            curves={name: [{"step": step, **values} for step, values in run.store.curve(name)] for name in self._trainings()},
             importance=self._importance(),
             notes=self._notes(),
             load_code=self._load_code(),
@@ -83,16 +90,30 @@ class PruneReport(Report):
 
     def lead(self) -> str:
         """What was gained and what it cost, before anything else."""
+        if self.run.doubt is not None:
+            return self.run.doubt
+        gain, about, _ = self._lead()
+        return f"{gain}: {about}." if gain else ""
+
+    def _lead(self) -> tuple[str, str, PruneMember | None]:
+        """The gain that is named first, by which network, and the network."""
         run, best = self.run, self.run.headline
-        if run.doubt is not None:
-            return run.doubt
         if best is not None:
-            return f"{best.gain}: {_text(best)}, the fastest that keeps {KEPT:.0%} of what the model learned."
+            cost = "fastest" if "latency" in best.values else "smallest"
+            return str(best.gain), f"{_text(best)}, the {cost} that keeps {percent(KEPT)} of what the model learned", best
         if not len(run.front):
-            return ""
+            return "", "", None
         known = "" if run.chance_score is None else f" above chance ({run.chance_score:.3f})"
         best = run.front.best()
-        return f"No sub-network keeps {KEPT:.0%} of what the model learned{known}; the best is {best.gain}."
+        told = f"{_text(best)}, the best there is: no sub-network keeps {percent(KEPT)} of what the model learned{known}"
+        return str(best.gain), told, best
+
+    def _trainings(self) -> list[str]:
+        """The names of the training curves in the order in which they ran: stage by stage, and as they were polished."""
+        stages = [row.name for row in Journal(self.run.store).rows()]
+        polished = [f"{POLISH} {key[:8]}" for key in self.run.polished]
+        order = {name: place for place, name in enumerate([*stages, *polished])}
+        return sorted(self.run.store.curves(), key=lambda name: order.get(name, len(order)))
 
     def _importance(self) -> dict[str, Any] | None:
         path = self.run.folder / SUPERNET / ORDER
@@ -106,7 +127,7 @@ class PruneReport(Report):
         return {name: arrays[stored].tolist() for name, stored in names.items()}
 
     def _notes(self) -> list[str]:
-        notes = self.run.notes
+        notes = [note for note in self.run.notes if note != self.run.doubt]
         busy = sum(bool(t.details.get("latency_loaded")) for t in self.run.trials)
         if busy:
             notes.append(f"The machine was busy with other work while {busy} trials' latencies were measured.")
