@@ -91,7 +91,7 @@ def _exported(
 ) -> Exported:
     """What is asked for, as a folder."""
     if is_trained(run):
-        choices = {"under": under, "key": key, "polished": polished}
+        choices: dict[str, object] = {"under": under, "key": key, "polished": polished}
         return _forms(Path(run), to, choices, text, onnx=onnx, int8=int8, pushed=pushed, progress=progress)
     if text is not None:
         raise ConfigurationError("--text is for folders that `secateur train` made: a pruning run knows its data.")
