@@ -93,7 +93,7 @@ class ToyWork(Work):
 
 
 class ToyReport:
-    def __init__(self, run: RunFolder) -> None:
+    def __init__(self, run: RunFolder, ending: bool = False) -> None:
         self.run = run
 
     def write(self) -> None:
@@ -146,8 +146,8 @@ def test_a_run_goes_on_at_the_first_stage_that_is_not_done(tmp_path: Path, monke
 
 
 def test_what_the_search_could_not_find_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BoundError, match=r"none of 4 trials met `macs<=-1`\. The nearest had macs"):
-        begin(tmp_path / "bound", objectives=["error", "macs<=-1"])
+    with pytest.raises(BoundError, match=r"none of 4 trials met `error<=0`\. The nearest had error"):
+        begin(tmp_path / "bound", objectives=["error<=0", "macs"])
     run = begin(tmp_path / "all", trials=100)
     assert run.notes == [f"The searcher found nothing new after {len(run.trials)} of 100 trials and stopped."]
     assert len(run.trials) == len({t.key for t in run.trials}) < 100

@@ -78,7 +78,7 @@ def test_report_export_front_and_api_choose_alike(run: PruneRun, pruned: Path, t
         bound = f"{100 * card['limit']:g}%"
         best = run.front.best(under={"body_parameters": bound})
         assert card["key"] == best.key
-        assert [m.key for m in front(pruned, under=[f"body_parameters={bound}"])] == [best.key]
+        assert [m.key for m in front(pruned, under=[f"body_parameters={bound}"]).members] == [best.key]
     exported = export(pruned, under=[f"body_parameters={bound}"], to=tmp_path / "chosen")
     card_text = (exported.folder / "README.md").read_text()
     assert f"**{best.gain}**" in card_text
@@ -88,7 +88,7 @@ def test_report_export_front_and_api_choose_alike(run: PruneRun, pruned: Path, t
 
 @pytest.mark.parametrize("bound", ["latency=1s", "speedup=0.001x", "memory=100%", "latency=1000%", "macs=100%"])
 def test_bounds_on_what_was_no_objective(run: PruneRun, bound: str) -> None:
-    (found,) = front(run.folder, under=[bound])
+    (found,) = front(run.folder, under=[bound]).members
     name = bound.split("=")[0].replace("speedup", "latency")
     assert found.values["error"] == min(m.values["error"] for m in run.front.pool if name in m.values)
 
