@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 
@@ -80,6 +81,10 @@ class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an e
     """One architecture could not be evaluated. The trial fails with this reason; the study goes on."""
 
 
+#: What a disk refuses with, beside being full.
+_REFUSALS = (errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG, errno.ENODEV, errno.ESTALE)
+
+
 def first_line(error: BaseException) -> str:
     """What an error says, in one line; its kind where it says nothing."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
@@ -88,7 +93,18 @@ def first_line(error: BaseException) -> str:
 def disk_is_full(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that no space is left. Those of Rust and C++ say so in their text only."""
     said = str(error).lower()
-    return getattr(error, "errno", None) == errno.ENOSPC or "no space left" in said or "disk is full" in said
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    return full or any(words in said for words in ("no space left", "disk is full", "quota exceeded"))
+
+
+def disk_fault(error: BaseException) -> str | None:
+    """Why the disk refused, in a few words, or None where the error has another cause."""
+    if disk_is_full(error):
+        return "the disk is full"
+    if not isinstance(error, OSError) or error.errno not in _REFUSALS:
+        return None
+    said = os.strerror(error.errno).lower()
+    return said if error.filename is None else f"`{os.fsdecode(error.filename)}`: {said}"
 
 
 def of_a_file(error: BaseException) -> str:

@@ -40,7 +40,7 @@ def tokenizer_of(model: str) -> Any:
             f"the tokenizer of `{model}` does not fit it: it has {len(tokenizer)} tokens, and the model knows {words}. "
             "Give the tokenizer that the model was trained with."
         )
-    return tokenizer
+    return _plain(tokenizer)
 
 
 def load_tokenizer(source: str | Path) -> Any:
@@ -63,6 +63,13 @@ def load_tokenizer(source: str | Path) -> Any:
         raise DataError(f"there is no tokenizer `{source}`: {error}") from error
     if _empty(tokenizer):
         raise DataError(f"there is no tokenizer `{source}`: it has no tokens.")
+    return _plain(tokenizer)
+
+
+def _plain(tokenizer: Any) -> Any:
+    """A tokenizer that is saved as its files are: transformers would save how it was loaded, too."""
+    for name in ("is_local", "local_files_only"):
+        tokenizer.init_kwargs.pop(name, None)
     return tokenizer
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import os
-import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import ExportError, disk_is_full
+from secateur.errors import ExportError, disk_fault
 from secateur.spaces.pruning.plan import Plan
+from secateur.writing import aside, remove
 
 if TYPE_CHECKING:
     from secateur.supernet.supernet import Supernet
@@ -146,21 +144,16 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
         raise ExportError(f"`{wanted}` exists already and is not an empty folder. Name a new one.")
     # Absolute, so that a change of directory meanwhile does no harm.
     wanted = Path(os.path.abspath(wanted))
-    unfinished = wanted.parent / f".{wanted.name}.unfinished-{uuid.uuid4().hex[:8]}"
+    unfinished = aside(wanted)
     try:
         unfinished.mkdir(parents=True)
         yield unfinished
         unfinished.rename(wanted)
     except BaseException as error:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        reason = _disk_fault(error)
+        remove(unfinished)
+        reason = disk_fault(error)
+        if reason is None and isinstance(error, OSError) and error.errno is not None:
+            reason = os.strerror(error.errno).lower()
         if reason:
             raise ExportError(f"`{folder}` could not be written: {reason}. Nothing was left there.") from error
         raise
-
-
-def _disk_fault(error: BaseException) -> str | None:
-    """Why the disk refused, or None when the error has another cause."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return os.strerror(error.errno).lower()
-    return os.strerror(errno.ENOSPC).lower() if disk_is_full(error) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from secateur.checkpoints.exported import load
 from secateur.errors import ExportError
 from secateur.export.forms import Exported, need_onnx, write_forms
 from secateur.export.scored import Forms, Judge
-from secateur.writing import write_whole
+from secateur.writing import aside, clean, remove, write_whole
 
 _KIND = "language_modelling"
 
@@ -57,16 +56,21 @@ def export_trained(
     model = load(source)
     if to is not None:
         with new_folder(to) as unfinished:
-            shutil.copytree(source, unfinished, dirs_exist_ok=True)
+            shutil.copytree(source, unfinished, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*.unfinished"))
             differences = _with_forms(model, unfinished, onnx=onnx, int8=int8)
             forms = _judged(judge, model, unfinished)
         return Exported.found(Path(to), CARRIED, differences, forms=forms)
     try:
         # Beside the old forms, under their final names: a large graph names the file of its weights.
-        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=source) as name:
-            differences, _ = write_forms(model, Path(name), onnx=onnx, int8=int8, kind=_KIND)
-            for path in sorted(Path(name).iterdir()):
+        clean(source)
+        unfinished = aside(source / "onnx")
+        unfinished.mkdir()
+        try:
+            differences, _ = write_forms(model, unfinished, onnx=onnx, int8=int8, kind=_KIND)
+            for path in sorted(unfinished.iterdir()):
                 os.replace(path, source / path.name)
+        finally:
+            remove(unfinished)
         forms = _judged(judge, model, source)
     except OSError as error:
         raise ExportError(

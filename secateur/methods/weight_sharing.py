@@ -21,6 +21,7 @@ from secateur.supernet.order import ORDER
 from secateur.tasks import Examples
 from secateur.training.settings import TrainingSettings
 from secateur.training.trainer import train_supernet
+from secateur.writing import whole
 
 #: Training examples that importance is computed on.
 SCORED = 1024
@@ -69,7 +70,8 @@ class WeightSharing(Method):
 
             scores: Importance = importance(bench.supernet, batches())
         order = scores.order()
-        save_file({**scores.as_arrays(), **order.as_arrays()}, bench.networks / ORDER)
+        with whole(bench.networks / ORDER) as draft:
+            save_file({**scores.as_arrays(), **order.as_arrays()}, draft)
         reorder(bench.supernet, order)
 
     def train(self) -> None:

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 from secateur.catalogue import find
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.objectives import Objective, parse_bounds
-from secateur.runs.settings import RunSettings, verb_of
+from secateur.runs.settings import STUDY, RunSettings, verb_of
 from secateur.study import Front, Store, open_store
 from secateur.trial import Trial
 
 #: What lies where in every run's folder.
-STUDY, REPORT, LOG = "study.db", "report.html", "log.jsonl"
+REPORT, LOG = "report.html", "log.jsonl"
 #: The fact in the store that says where a run is.
 PROGRESS = "progress"
 
@@ -58,6 +58,12 @@ class RunFolder:
         self.configuration = settings
         self.store: Store = open_store(settings.store or self.folder / STUDY)
         self.objectives = [Objective.parse(o) for o in settings.objectives]
+
+    def configure(self, settings: RunSettings) -> None:
+        """Change the run's settings, in its study and in its folder."""
+        self.store.set_meta("settings", settings.kept())
+        settings.write(self.folder)
+        self.configuration = settings
 
     @property
     @abstractmethod

@@ -56,9 +56,9 @@ class Report(ABC):
         """What was gained and what it cost, in a line; nothing where that is not known."""
         return ""
 
-    def write(self) -> Path:
-        """Write the page into the run's folder."""
-        return write_report(self.data(), self.run.folder / REPORT)
+    def write(self, to: Path | None = None) -> Path:
+        """Write the page to a file, or into the run's folder."""
+        return write_report(self.data(), to or self.run.folder / REPORT)
 
     def show(self, members: Sequence[Any]) -> None:
         """Print members of the run as a table."""

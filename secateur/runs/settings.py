@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,10 +12,11 @@ import yaml
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.settings import MOST_THREADS, Settings, option
-from secateur.study.opening import MEMORY
+from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
 
-FILE = "config.yaml"
+#: A run's settings, and its study, which keeps them as well.
+FILE, STUDY = "config.yaml", "study.db"
 
 
 class Faults(list[str]):
@@ -85,16 +86,26 @@ class RunSettings(Settings):
             found.append("`store` must be the URL of a database that outlives the run, such as postgresql://user@host/name.")
         return found
 
+    def kept(self) -> dict[str, Any]:
+        """What the study keeps of them; not the URL of a store, which may hold a password."""
+        said = {"verb": self.verb, **self.as_dict()}
+        return said if self.store is None else {name: value for name, value in said.items() if name != "store"}
+
     def write(self, folder: Path) -> None:
-        text = yaml.safe_dump({"verb": self.verb, **self.as_dict()}, sort_keys=False, allow_unicode=True)
-        write_whole(text, folder / FILE)
-        if self.store is not None:
-            (folder / FILE).chmod(0o600)
+        text = _text({"verb": self.verb, **self.as_dict()})
+        write_whole(text, folder / FILE, mode=None if self.store is None else 0o600)
+
+    def missing(self, folder: Path) -> bool:
+        """Whether the settings' file is not there, empty or cut short."""
+        file = folder / FILE
+        said = file.read_text(encoding="utf-8") if file.is_file() else ""
+        whole = _text({"verb": self.verb, **self.as_dict()})
+        return whole != said and whole.startswith(said)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The settings of the run in a folder; one that it lacks, because it is older than the setting, has its default."""
-        found = _read(folder)
+        found = _read(folder, cls.options())
         found.pop("verb", None)
         unknown = cls.unknown(found)
         if unknown:
@@ -105,17 +116,44 @@ class RunSettings(Settings):
         return cls(**found)
 
 
-def _read(folder: Path) -> dict[str, Any]:
-    path = folder / FILE
-    if not path.is_file():
-        raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
+def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
+    """What the file says; what the study keeps, where the file is not there, empty or cut short. `names`: what to expect."""
+    path, said = folder / FILE, ""
+    fault: Exception | None = None
+    found: dict[str, Any] = {}
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        said = path.read_text(encoding="utf-8") if path.exists() else ""
+        found = yaml.safe_load(said)
         if not isinstance(found, dict):
             raise ValueError("it holds no settings")
+        if said.endswith("\n") and set(names) <= set(found):
+            return found
     except (yaml.YAMLError, ValueError, OSError) as error:
-        raise StudyError(f"`{path}` cannot be read: {' '.join(str(error).split())}.") from error
+        fault = error
+    kept = _kept(folder)
+    if kept is not None and _text(kept).startswith(said) and not isinstance(fault, OSError):
+        return kept
+    if not path.exists():
+        raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
+    if fault is not None:
+        hint = "" if kept is None else f" Remove it, and the settings are taken from {STUDY}."
+        raise StudyError(f"`{path}` cannot be read: {' '.join(str(fault).split())}.{hint}") from fault
     return found
+
+
+def _kept(folder: Path) -> dict[str, Any] | None:
+    """The settings that the study in a folder began with; None where there is none, or it is of an older version."""
+    if not (folder / STUDY).is_file():
+        return None
+    store = open_store(folder / STUDY)
+    try:
+        return store.settings if "verb" in store.settings else None
+    finally:
+        store.close()
+
+
+def _text(settings: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
 
 
 def verb_of(folder: Path) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from secateur.catalogue import find
-from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_is_full
+from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault
 from secateur.paths import quoted
-from secateur.runs.folder import LOG, STUDY, open_run
+from secateur.runs.folder import LOG, open_run
 from secateur.runs.progress import Progress
-from secateur.runs.settings import FILE, RunSettings
-from secateur.study import RunLock, Store, create_store
+from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
+from secateur.study import RunLock, Store, create_store, open_store
 from secateur.study.executors.processes import WORKER
+from secateur.writing import clean, is_aside, remove
 
 
 def next_folder(verb: str, parent: Path = Path("runs")) -> Path:
@@ -33,50 +35,60 @@ def start(settings: RunSettings, folder: str | Path | None, progress: Progress) 
     """
     if os.environ.get(WORKER):
         raise ConfigurationError('a script that starts runs with several workers needs `if __name__ == "__main__":` around it.')
-    path, own = _made(settings.verb, folder)
-    with RunLock(path):
-        if [file.name for file in path.iterdir()] != ["lock"]:
-            raise _taken(path)
-        return _started(settings, path, own, progress)
+    path, made = _made(settings.verb, folder)
+    try:
+        with RunLock(path):
+            if not _free(path):
+                raise _taken(path)
+            clean(path)
+            return _started(settings, path, progress)
+    except BaseException:
+        _remove_empty(made)
+        raise
 
 
-def _started(settings: RunSettings, path: Path, own: bool, progress: Progress) -> Any:
-    """Write settings and store into a locked folder, then go. What ends before there is something to resume leaves nothing."""
+def _started(settings: RunSettings, path: Path, progress: Progress) -> Any:
+    """Write study and settings into a locked folder, then go. What ends before there is something to resume leaves nothing."""
     store: Store | None = None
     run: Any = None
     try:
-        try:
-            settings.write(path)
-        except OSError as error:
-            raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
-        known = {name: value for name, value in settings.as_dict().items() if name != "store"}  # it may hold a password
-        store = create_store(settings.store or path / STUDY, known)
+        # The study keeps the settings: from its first moment the folder is a run. It is told first where one elsewhere will be.
+        if settings.store is not None:
+            _write(settings, path)
+        store = create_store(settings.store or path / STUDY, settings.kept())
+        if settings.store is None:
+            _write(settings, path)
         run = open_run(path)
         return _go(run, progress)
     except BaseException as error:
         log = path / LOG
         begun = log.is_file() and log.stat().st_size
-        goes_on = store is not None and (begun or isinstance(error, KeyboardInterrupt) or disk_is_full(error))
-        if not goes_on:
+        refused = disk_fault(error) or (error.__cause__ is not None and disk_fault(error.__cause__))
+        if run is None or not (begun or isinstance(error, KeyboardInterrupt) or refused):
             if run is not None:
                 run.close()
             if store is not None:
-                with suppress(SecateurError):
+                with suppress(SecateurError, OSError):
                     store.discard()
-            _clean(path, own)
+            for name in (FILE, STUDY, f"{STUDY}-wal", f"{STUDY}-shm", LOG, "lock"):  # and nothing else that lies there
+                remove(path / name)
         raise
     finally:
         if store is not None:
             store.close()
 
 
-def _clean(path: Path, own: bool) -> None:
-    """Remove what a start makes, and the folder where it was made for it: nothing else that lies there."""
-    for name in (FILE, STUDY, f"{STUDY}-wal", f"{STUDY}-shm", LOG, "lock"):
-        (path / name).unlink(missing_ok=True)
-    if own:
+def _write(settings: RunSettings, path: Path) -> None:
+    try:
+        settings.write(path)
+    except OSError as error:
+        raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
         with suppress(OSError):
-            path.rmdir()
+            folder.rmdir()
 
 
 def _taken(folder: Path) -> StudyError:
@@ -85,21 +97,28 @@ def _taken(folder: Path) -> StudyError:
     )
 
 
-def _made(verb: str, folder: str | Path | None) -> tuple[Path, bool]:
-    """An empty folder for a run, and whether it was made here. Two processes never get the same numbered one."""
+def _free(folder: Path, *more: str) -> bool:
+    """Whether a folder holds nothing, or only what was written before the run began when its process was killed."""
+    return all(file.name in ("lock", *more) or is_aside(file) for file in folder.iterdir())
+
+
+def _made(verb: str, folder: str | Path | None) -> tuple[Path, list[Path]]:
+    """An empty folder for a run, and what was made for it, innermost first. Two processes never get the same numbered one."""
     while True:
         path = next_folder(verb) if folder is None else Path(folder)
-        if folder is not None and path.exists() and (not path.is_dir() or any(f.name != "lock" for f in path.iterdir())):
+        if folder is not None and path.exists() and not (path.is_dir() and _free(path)):
             raise _taken(path)
+        new = [one for one in (path, *path.parents) if not one.exists()]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-            return path, True
+            return path, new
         except OSError as error:
             if isinstance(error, FileExistsError) and path.is_dir():
                 if folder is not None:
-                    return path, False
+                    return path, []
                 continue  # another process has just made it: the next number
+            _remove_empty(new)
             raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
 
 
@@ -108,6 +127,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
 
     Raises ConfigurationError for `unsteady` where the run does not ask whether the device is.
     """
+    _begin_elsewhere(folder)
     run = open_run(folder)
     if faults := run.configuration.field_faults():  # of an earlier version, another machine or somebody's editor
         raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
@@ -115,10 +135,31 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
         verb = run.configuration.verb
         raise ConfigurationError(f"`{folder}` is a run of `secateur {verb}`, which has no --unsteady.")
     with RunLock(folder):
+        clean(folder)
+        if run.configuration.missing(folder):
+            _write(run.configuration, folder)
+            progress.say(f"{FILE} was missing or cut short: it was written again, with the settings that {STUDY} keeps.")
         if unsteady:
-            run.configuration = replace(run.configuration, unsteady=True)
-            run.configuration.write(folder)
+            run.configure(replace(run.configuration, unsteady=True))
         return _go(run, progress)
+
+
+def _begin_elsewhere(folder: Path) -> None:
+    """Make the study of a run that keeps it elsewhere, where its process was killed before that."""
+    if not (folder / FILE).is_file() or not _free(folder, FILE):
+        return
+    settings = find("run", verb_of(folder)).settings.read(folder)
+    if settings.store is None:
+        return
+    with RunLock(folder):
+        try:
+            create_store(settings.store, settings.kept()).close()
+        except StudyError:
+            there = open_store(settings.store)
+            known = there.settings
+            there.close()
+            if any(known.get(name) not in (None, value) for name, value in settings.kept().items() if value is not None):
+                raise  # another run's
 
 
 def _go(run: Any, progress: Progress) -> Any:
@@ -134,8 +175,8 @@ def _go(run: Any, progress: Progress) -> Any:
     except SecateurError:
         raise
     except Exception as error:
-        if disk_is_full(error):
-            raise StudyError(f"the disk is full. {again}") from error
+        if reason := disk_fault(error):
+            raise StudyError(f"{reason}. {again}") from error
         vars(error)["run_folder"] = run.folder  # where the command line leaves the traceback
         raise
     return run

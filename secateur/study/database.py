@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from secateur.errors import MissingExtraError, StudyError, disk_is_full
 from secateur.study.schema import MIGRATIONS, VERSION, schema
+from secateur.writing import aside, remove
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -27,10 +29,11 @@ _WRITES = "secateur_writes"
 class Database:
     """One study's database: transactions whose failures are StudyErrors of one line. Make with `create` or `open`."""
 
-    def __init__(self, engine: Engine, name: str, path: Path | None) -> None:
+    def __init__(self, engine: Engine, name: str, path: Path | None, copy: Any = None) -> None:
         self._engine = engine
         self.name = name
         self.path = path
+        self._copy = copy  # a temporary folder that is read in the place of the file's own
         self._reached = False  # a server that was never there is not waited for
 
     @classmethod
@@ -44,10 +47,9 @@ class Database:
         for taken in (path, Path(f"{path}-wal")):
             if taken.exists() or taken.is_symlink():
                 raise StudyError(f"`{taken}` exists already and is not overwritten. Choose another name, or resume that study.")
-        draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+        draft = aside(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
             sqlite3.connect(draft).close()
             database = cls(_engine_of_file(draft), str(path), path)
             try:
@@ -55,12 +57,11 @@ class Database:
             finally:
                 database.close()
             _publish(draft, path)
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             raise _study_error(error, str(path)) from error
         finally:
             for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm"), Path(f"{draft}-journal")):
-                with suppress(OSError):
-                    leftover.unlink(missing_ok=True)
+                remove(leftover)
         return cls.open(path)
 
     @classmethod
@@ -71,13 +72,26 @@ class Database:
             database = cls(_engine_of_url(str(where)), _hidden(str(where)), None)
         else:
             _check_file(path)
-            database = cls(_engine_of_file(path), str(path), path)
+            database = cls(_engine_of_file(path), str(path), path) if _writable(path) else cls._open_read_only(path)
         try:
             database._check()
         except BaseException:
             database.close()
             raise
         return database
+
+    @classmethod
+    def _open_read_only(cls, path: Path) -> Database:
+        """A database on a disk or in a folder that takes no writes, not even SQLite's own."""
+        log = Path(f"{path}-wal")
+        if not log.exists() or log.stat().st_size == 0:
+            return cls(_engine_of_file(path, "ro&immutable=1"), str(path), path)
+        if Path(f"{path}-shm").exists():  # a process may be at work there
+            return cls(_engine_of_file(path, "ro"), str(path), path)
+        copy = tempfile.TemporaryDirectory(prefix="secateur-")  # SQLite has to sort out what a killed process left
+        for file in (path, log):
+            shutil.copyfile(file, Path(copy.name) / file.name)
+        return cls(_engine_of_file(Path(copy.name) / path.name, "ro"), str(path), path, copy)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, from one consistent view."""
@@ -104,6 +118,7 @@ class Database:
                     self._reached = True
                     return found
             except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+                self._engine.dispose()  # a connection whose commit failed would keep its transaction, and others waiting
                 away = self._reached and self.path is None and isinstance(error, DBAPIError) and _gone(error)
                 if not away or committing or time.monotonic() > end:
                     raise _study_error(error, self.name) from error
@@ -184,6 +199,8 @@ class Database:
 
     def close(self) -> None:
         self._engine.dispose()
+        if self._copy is not None:
+            self._copy.cleanup()
 
 
 def _path_of(where: str | Path) -> Path | None:
@@ -229,11 +246,15 @@ def _engine_of_url(url: str) -> Engine:
         raise StudyError(f"`{scheme}://…` is no database that can be used. Give a file or a postgresql:// URL.") from error
 
 
-def _engine_of_file(path: Path) -> Engine:
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+
+
+def _engine_of_file(path: Path, mode: str = "rw") -> Engine:
     from sqlalchemy import create_engine, event
     from sqlalchemy.pool import QueuePool
 
-    uri = f"file:{quote(str(path.absolute()))}?mode=rw"  # rw: never create what is not there
+    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"  # rw: never create what is not there
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -299,6 +320,8 @@ def _study_error(error: Any, name: str) -> StudyError:
         return disk_full(name)
     if "malformed" in low or "not a database" in low:
         return _damaged(name, text)
+    if "readonly" in low or "read-only" in low:
+        return StudyError(f"`{name}` cannot be written. Copy its folder to where it can be.")
     if "locked" in low or "busy" in low:
         return StudyError(f"`{name}` is being written by another process. Wait until it ends, then try again.")
     if "unique" in low:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -18,13 +19,14 @@ class RunLock:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._file: IO[str] | None = None
+        self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         import fcntl
 
+        path = self.folder / "lock"
         try:
-            file = (self.folder / "lock").open("a+")
+            file = path.open("ab+", buffering=0)
         except OSError as error:
             raise StudyError(
                 f"`{self.folder}` cannot be locked: {error.strerror}. Is it a folder that can be written?"
@@ -33,16 +35,19 @@ class RunLock:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip()
+            holder = file.read().decode("ascii", "replace").strip()
             file.close()
             who = f"process {holder}" if holder else "another process"
             raise StudyError(f"`{self.folder}` is in use by {who}. Wait until it ends, or stop it.") from None
         except OSError as error:
             file.close()
             raise StudyError(f"`{self.folder}` cannot be locked: {error.strerror}.") from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        if not _still_there(path, file):  # its last holder removed it, and another process may hold the one that is there now
+            file.close()
+            return self.__enter__()
+        with suppress(OSError):  # on a full disk it is held as well, though nobody is told by whom
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
         self._file = file
         _held.add(self)
         return self
@@ -52,6 +57,13 @@ class RunLock:
             self._file.close()
             self._file = None
         _held.discard(self)
+
+
+def _still_there(path: Path, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _let_go_in_child() -> None:

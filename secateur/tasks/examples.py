@@ -11,6 +11,7 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.errors import ModelError
 from secateur.tasks.task import Task
+from secateur.tasks.tokenizer_state import unchanged
 
 if TYPE_CHECKING:
     import torch
@@ -149,7 +150,8 @@ def tokenise(
     limit = min(max_length, tokenizer.model_max_length)
 
     def encode(one: list[str], other: list[str] | None) -> dict[str, list[Any]]:
-        encoded = tokenizer(one, other, truncation=True, max_length=limit)
+        with unchanged(tokenizer):
+            encoded = tokenizer(one, other, truncation=True, max_length=limit)
         columns = {name: encoded[name] for name in encoded}
         for row, ids in enumerate(columns["input_ids"]):
             if not ids:  # a blank text, and a tokenizer that frames nothing: a network needs one token

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from secateur.errors import ConfigurationError
 from secateur.settings import MOST_BATCH, MOST_EXAMPLES, Settings, option
+from secateur.writing import check_writable, write_whole
 
 #: The 14 tasks of Javaheripi et al. (2022), section 4.5, as the paper names them → as the harness does. All need the hub.
 LTS14 = {
@@ -164,13 +164,10 @@ def write_json(said: dict[str, Any] | None, to: Path) -> None:
 
     Raises ConfigurationError where that cannot be.
     """
-    unfinished = to.with_name(to.name + ".unfinished")
     try:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text("" if said is None else json.dumps(said, indent=2) + "\n", encoding="utf-8")
         if said is None:
-            unfinished.unlink()
+            check_writable(to.parent)
         else:
-            os.replace(unfinished, to)
+            write_whole(json.dumps(said, indent=2) + "\n", to)
     except OSError as error:
         raise ConfigurationError(f"`to` cannot be written: `{to}`: {(error.strerror or str(error)).lower()}.") from error

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from secateur.errors import ConfigurationError, DataError
 from secateur.paths import checked
 from secateur.tasks.files import file_format, find_splits, read_text
+from secateur.tasks.tokenizer_state import unchanged
 
 Tokens = NDArray[np.int32]
 
@@ -120,5 +121,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def token_ids(text: str, tokenizer: Any) -> Tokens:
     """The text as one array of token ids, int32, no special tokens added."""
-    parts = tokenizer(list(pieces(text)), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+    with unchanged(tokenizer):
+        said = tokenizer(list(pieces(text)), add_special_tokens=False, return_attention_mask=False, verbose=False)
+    parts = said["input_ids"]
     return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts]) if parts else np.zeros(0, dtype=np.int32)

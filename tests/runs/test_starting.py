@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -143,6 +145,93 @@ def test_damaged_files_are_reported_and_left_alone(name: str, pruned: Path, tmp_
     with pytest.raises(StudyError, match=name.replace(".", r"\.")):
         resume(copy, progress=False)
     assert (copy / name).read_bytes() == b"\x00 nonsense: ["
+
+
+def test_settings_are_restored_from_the_study(quick_design: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    quick_design(folder, **COUNTED).close()
+    file = folder / "config.yaml"
+    whole = file.read_text()
+    middle = whole.index("trials: 3")
+    for cut in ("", whole[:middle], whole[: middle + len("tri")], whole[:-1], None):
+        file.unlink() if cut is None else file.write_text(cut)
+        assert open_run(folder).configuration.trials == 3
+        assert (file.read_text() if file.exists() else None) == cut, "who only reads writes nothing"
+        resume(folder, progress=True).close()
+        assert file.read_text() == whole
+        assert "config.yaml was missing or cut short" in " ".join(capsys.readouterr().err.split())
+    file.write_text("[nonsense")
+    with pytest.raises(StudyError, match=r"Remove it, and the settings are taken from study\.db"):
+        open_run(folder)
+
+
+def test_a_start_killed_before_its_study_can_be_made_again(quick_design: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "lock").write_text("1")
+    (folder / f".study.db.{2**22 + 1}-abcdef.unfinished").write_text("half")
+    with pytest.raises(StudyError, match="is no run"):
+        resume(folder, progress=False)
+    quick_design(folder, **COUNTED).close()
+    assert not list(folder.glob(".*"))
+
+
+def test_a_start_with_a_study_elsewhere_killed_before_it_is_made(
+    quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, url = tmp_path / "run", f"sqlite:///{tmp_path / 'elsewhere.db'}"
+
+    def killed(*_: Any) -> Any:
+        shutil.copytree(folder, tmp_path / "left")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("secateur.runs.starting.create_store", killed)
+        with pytest.raises(KeyboardInterrupt):
+            quick_design(folder, **COUNTED, store=url)
+    assert not folder.exists()
+    with pytest.raises(StudyError, match="Go on with it by `secateur resume"):
+        quick_design(tmp_path / "left", **COUNTED, store=url)
+    shutil.copytree(tmp_path / "left", tmp_path / "late")
+    assert len(resume(tmp_path / "left", progress=False).trials) == 3
+    settings = yaml.safe_load((tmp_path / "late" / "config.yaml").read_text())
+    (tmp_path / "late" / "config.yaml").write_text(yaml.safe_dump({**settings, "trials": 4}))
+    with pytest.raises(StudyError, match="exists already and is not overwritten"):
+        resume(tmp_path / "late", progress=False)
+
+
+def test_a_refused_start_leaves_no_folders(quick_design: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(BoundError, match="nothing in the space"):
+        quick_design(tmp_path / "mine" / "new" / "run", **{**COUNTED, "bounds": ["parameters<=1"]})
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_of_several_processes_one_starts(quick_design: Any, tmp_path: Path) -> None:
+    """All begin at the same moment, in one folder, each with settings of its own."""
+    for number in range(4):
+        folder = tmp_path / f"run-{number}"
+        gate, opened = os.pipe()
+        children = []
+        for trials in (2, 3, 4):
+            child = os.fork()
+            if child == 0:
+                os.close(opened)
+                os.read(gate, 1)
+                try:
+                    quick_design(folder, **{**COUNTED, "trials": trials})
+                    os._exit(trials)
+                except StudyError as error:
+                    os._exit(0 if re.search("in use|exists already", str(error)) else 99)
+                except BaseException:
+                    os._exit(99)
+            children.append(child)
+        os.close(gate)
+        os.close(opened)
+        codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+        assert codes[:2] == [0, 0], codes
+        run = open_run(folder)
+        assert codes[2] == run.configuration.trials == len(run.trials) == run.store.settings["trials"]
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, once_begun: bool = True) -> None:

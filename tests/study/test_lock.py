@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,3 +79,21 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(StudyError, match="cannot be locked: Operation not supported"), RunLock(tmp_path):
         pass
+
+
+def test_a_lock_that_its_holder_removed_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opened the file before it was removed, and locks it afterwards, would hold another one than those who come later."""
+    real, opened = Path.open, []
+
+    def removed(self: Path, *arguments: Any, **options: Any) -> Any:
+        file = real(self, *arguments, **options)
+        opened.append(file)
+        if len(opened) == 1:
+            self.unlink()
+        return file
+
+    monkeypatch.setattr(Path, "open", removed)
+    with RunLock(tmp_path), pytest.raises(StudyError, match="is in use"), RunLock(tmp_path):
+        pass
+    assert len(opened) == 3
+    assert (tmp_path / "lock").exists()

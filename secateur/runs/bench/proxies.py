@@ -9,12 +9,13 @@ from secateur.errors import ConfigurationError
 from secateur.report.terminal import echo
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
-from secateur.runs.bench.results import PAGE, SCORES, ProxyStudy, notes
+from secateur.runs.bench.results import SCORES, ProxyStudy, notes
 from secateur.runs.bench.scoring import CUTS, ScoreFile, proxy_names, score_table
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_BATCH, MOST_TOKENS, Settings, option
 from secateur.spaces.decoder_sizes import MOST_VOCABULARY
 from secateur.tables import read_trained
+from secateur.writing import check_writable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +57,7 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
     table = read.only(s.source) if s.source else read
     networks = table.averaged()
     try:
-        to.mkdir(parents=True, exist_ok=True)
-        (to / f"{PAGE}.unfinished").touch()
-        (to / f"{PAGE}.unfinished").unlink()
+        check_writable(to)
     except OSError as error:
         raise _unwritable(to, error) from error
     material = gather(table, s.text, s.tokenizer, s.vocabulary, s.batch, s.length, s.seed)

@@ -19,7 +19,7 @@ from secateur.runs.bench.judging import COSTS, TRUE, Judged, figures
 from secateur.runs.bench.material import Material
 from secateur.runs.bench.scoring import Score
 from secateur.tables import Ceiling, Ranking, Table
-from secateur.writing import write_whole
+from secateur.writing import whole, write_whole
 
 SCORES, RANKING, FRONTS, SUMMARY, PAGE = "scores.csv", "ranking.csv", "fronts.csv", "proxies.csv", "proxies.html"
 _HEADER = ["proxy", "networks", "Spearman", "95 %", "Kendall", "best 20 %"]
@@ -156,7 +156,7 @@ def _csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         path.unlink(missing_ok=True)  # an older run's would be taken for this one's
         return
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture
-from secateur.errors import EvaluationFailure, Stopped, StudyError
+from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault, disk_is_full, one_line
 from secateur.paths import quoted
 from secateur.runs.design.forms import CURVE, judging, text_digest
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_TOKENS, Settings, option, shared
 from secateur.spaces.decoder_sizes import Sizes
+from secateur.study import RunLock
 from secateur.training.logs import Logs, LogSettings
 from secateur.training.settings import TrainingSettings
+from secateur.writing import aside, clean, is_aside, remove, write_whole
 
 if TYPE_CHECKING:
     from secateur.export.scored import Forms
@@ -140,38 +143,51 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     ends = {"bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
     model = build(architecture, sizes, dropout=settings.dropout, seed=settings.seed, **ends)
     _begin(folder, started, words if new else None)
-    result = _train(model, tokens, settings, str(where), bars, logs)
-    test = None
-    if tokens.test is not None:
-        test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
-    model.to("cpu")
-    judge = judging(tokens.validation, settings.length, bars)
-    differences, forms = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8, judge=judge)
-    parameters = sum(p.numel() for p in model.parameters())
-    found = (result.steps, result.seconds, result.perplexity, test, result.curve)
-    trained = Trained(folder, architecture, parameters, *found, differences, forms)
-    _describe(trained, Path(settings.text).name, started)
-    shutil.rmtree(folder / UNFINISHED)  # last: as long as it is there, the folder is unfinished and can be written again
+    with RunLock(folder / UNFINISHED), _to_go_on(folder):
+        result = _train(model, tokens, settings, str(where), bars, logs)
+        test = None
+        if tokens.test is not None:
+            test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
+        model.to("cpu")
+        judge = judging(tokens.validation, settings.length, bars)
+        differences, forms = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8, judge=judge)
+        parameters = sum(p.numel() for p in model.parameters())
+        found = (result.steps, result.seconds, result.perplexity, test, result.curve)
+        trained = Trained(folder, architecture, parameters, *found, differences, forms)
+        _describe(trained, Path(settings.text).name, started)
+        _finish(folder)
     return trained
 
 
 def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str, bars: Progress, logs: Logs) -> TextResult:
-    """Train the model in place, or go on with it; errors say what to do then."""
+    """Train the model in place, or go on with it."""
     from secateur.checkpoints.quiet import quiet
     from secateur.training.text_trainer import train_text
 
-    again = f"Go on with the same command: the training in `{settings.to}` continues where it was."
     steps = Path(settings.to) / UNFINISHED / "steps"
     options: dict[str, Any] = {"length": settings.length, "evaluations": settings.evaluations, "device": device, "logs": logs}
+    with bars.bar("training") as advance, quiet():
+        return train_text(model, tokens.train, tokens.validation, settings.training(), steps, **options, progress=advance)
+
+
+@contextmanager
+def _to_go_on(folder: Path) -> Iterator[None]:
+    """What ends a training within the context is said in one line, with what to do then."""
+    again = f"Go on with the same command: the training in `{folder}` continues where it was."
     try:
-        with bars.bar("training") as advance, quiet():
-            return train_text(model, tokens.train, tokens.validation, settings.training(), steps, **options, progress=advance)
+        yield
     except Stopped as stop:
         raise Stopped(f"{stop} {again}") from None
     except KeyboardInterrupt:
         raise Stopped(f"stopped. {again}") from None
     except EvaluationFailure as failure:
         raise StudyError(f"{failure} Start again in a new folder.") from failure
+    except SecateurError:
+        raise
+    except Exception as error:
+        if reason := disk_fault(error):
+            raise StudyError(f"{reason}. {again}") from error
+        raise
 
 
 def _started(architecture: Architecture, sizes: Sizes, settings: TrainSettings, text: Text) -> dict[str, Any]:
@@ -189,7 +205,7 @@ def _started(architecture: Architecture, sizes: Sizes, settings: TrainSettings, 
 
 
 def _check_folder(folder: Path, started: dict[str, Any]) -> None:
-    """Make sure that the folder is free, or holds an unfinished training with the same settings. Writes nothing."""
+    """Make sure that the folder is free, or holds an unfinished training with the same settings."""
     file = folder / UNFINISHED / "settings.json"
     if file.is_file():
         said = json.loads(file.read_text(encoding="utf-8"))
@@ -203,32 +219,47 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
     elif folder.exists() and (not folder.is_dir() or not _free(folder)):
         from secateur.checkpoints.folders import is_trained
 
-        forms = (
-            f" For the ONNX forms of what it holds: secateur export {quoted(folder)} --onnx --int8."
-            if is_trained(folder)
-            else ""
-        )
+        forms = ""
+        if is_trained(folder):
+            clean(folder)
+            forms = f" For the ONNX forms of what it holds: secateur export {quoted(folder)} --onnx --int8."
         raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.{forms}")
 
 
 def _free(folder: Path) -> bool:
     """Whether the folder holds nothing, or only what was written before the settings when the process was killed."""
-    inside = {path.name for path in folder.iterdir()}
     begun = folder / UNFINISHED
-    return not inside or (inside == {UNFINISHED} and {path.name for path in begun.iterdir()} <= {"tokenizer", "settings.new"})
+    inside = [*folder.iterdir(), *(begun.iterdir() if begun.is_dir() else ())]
+    return all(path == begun or (path.parent == begun and (path.name == "tokenizer" or is_aside(path))) for path in inside)
 
 
 def _begin(folder: Path, started: dict[str, Any], tokenizer: Any | None) -> None:
     """Make the folder, and keep in it the tokenizer that was trained and, last, the settings: they make it a training."""
-    begun = folder / UNFINISHED
+    begun, new = folder / UNFINISHED, not folder.exists()
+    goes_on = (begun / "settings.json").exists()
     try:
         begun.mkdir(parents=True, exist_ok=True)
+        clean(folder)
+        clean(begun)
         if tokenizer is not None:
             tokenizer.save_pretrained(begun / "tokenizer")
-        (begun / "settings.new").write_text(json.dumps(started, indent=1), encoding="utf-8")
-        (begun / "settings.new").replace(begun / "settings.json")
-    except OSError as error:
-        raise StudyError(f"`{folder}` cannot be written: {error.strerror or error}.") from error
+        write_whole(json.dumps(started, indent=1), begun / "settings.json")
+    except Exception as error:  # the tokenizer's own kinds, too
+        if not goes_on:
+            remove(begun)
+        if new:
+            with suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError) or disk_is_full(error):
+            raise StudyError(f"`{folder}` cannot be written: {getattr(error, 'strerror', None) or one_line(error)}.") from error
+        raise
+
+
+def _finish(folder: Path) -> None:
+    """Last of all, remove what an unfinished training needs: as long as it is there, the folder can be written again."""
+    scratch = aside(folder / UNFINISHED)
+    (folder / UNFINISHED).rename(scratch)  # at once: a half of it would be neither
+    remove(scratch)
 
 
 def _tokenizer(given: str | None, text: Text, vocabulary: int, folder: Path) -> tuple[Any, bool]:
@@ -261,7 +292,7 @@ def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:
     }
     rows = [point.as_dict() for point in trained.curve]
     curve = {**facts, "architecture": trained.architecture.as_dict(), "settings": started, "curve": rows}
-    (trained.folder / CURVE).write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")
+    write_whole(json.dumps(curve, indent=1) + "\n", trained.folder / CURVE)
     card = {
         **facts,
         "forms": trained.forms,
@@ -269,4 +300,4 @@ def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:
         "text": text,
         "settings": {name: started[name] for name in _SHOWN},
     }
-    (trained.folder / "README.md").write_text(trained_card(card), encoding="utf-8")
+    write_whole(trained_card(card), trained.folder / "README.md")

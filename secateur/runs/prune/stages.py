@@ -58,8 +58,8 @@ class PruneWork(Work):
         self.data = self._data()
         resolved = self.c.with_usual_learning_rate(len(self.data.train))
         if resolved != self.c:
-            self.c = self.run.configuration = resolved
-            self.c.write(self.folder)
+            self.run.configure(resolved)
+            self.c = resolved
         self.method: Method = find("method", self.c.method)(self)
         self.supernet = self.method.network()
         shape = self.supernet.shape
