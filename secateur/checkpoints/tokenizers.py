@@ -11,6 +11,7 @@ from typing import Any
 from secateur.checkpoints.folders import local
 from secateur.checkpoints.pretrained import reading
 from secateur.errors import DataError, MissingExtraError, ModelError, one_line
+from secateur.tasks.tokenizer_state import unchanged
 from secateur.tasks.tokenizers import byte_level
 
 #: What the names of tokenizer files look like, of all families.
@@ -78,7 +79,8 @@ def _try(tokenizer: Any, words: int | None = None) -> None:
     length = tokenizer.model_max_length
     if isinstance(length, bool) or not isinstance(length, int | float) or length < 2:
         raise ValueError(f"`model_max_length` of its tokenizer must be a number from 2 on, got {length!r}")
-    framed = [*tokenizer("word", "word", truncation=True, max_length=8)["input_ids"], tokenizer.pad_token_id or 0]
+    with unchanged(tokenizer):
+        framed = [*tokenizer("word", "word", truncation=True, max_length=8)["input_ids"], tokenizer.pad_token_id or 0]
     if words is not None and not all(0 <= token < words for token in framed):
         raise ValueError(f"its tokenizer frames texts by the token {max(framed)}, and the model knows {words}")
 

@@ -30,7 +30,13 @@ from secateur.verbs.train import train
 pytestmark = pytest.mark.slow
 
 EVERY = bool(os.environ.get("SECATEUR_EVERY_MOMENT"))
-DESIGN: dict[str, Any] = {"objectives": ["decoder_parameters", "macs"], "trials": 3, "vocabulary": 270, "baselines": False}
+DESIGN: dict[str, Any] = {
+    "objectives": ["decoder_parameters", "macs"],
+    "trials": 3,
+    "vocabulary": 270,
+    "most_measured": 1,
+    "seconds": 0.005,
+}
 PRUNE: dict[str, Any] = {"epochs": 1.0, "order_epochs": 1.0, "batch_size": 32, "trials": 3, "polish_at": ["50%"]}
 TRAIN: dict[str, Any] = {
     "length": 12,
@@ -47,12 +53,14 @@ REFUSALS = [(errno.ENOSPC, "the disk is full|no space left"), (errno.EROFS, "rea
 @pytest.fixture(autouse=True, scope="module")
 def quick() -> Iterator[None]:
     """Nothing is measured for long, the page is short, and garbage is collected quickly."""
+    import secateur.runs.design.stages as design
     import secateur.runs.prune.stages as prune
 
     gc.collect()
     gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prune, "SECONDS", 0.005)
+        patch.setattr(design, "TURNS", 1)
         patch.setattr("secateur.report.render", lambda data: f"<p>{len(data.front)} on the front</p>")
         yield
 
