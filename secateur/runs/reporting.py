@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from secateur import __version__
 from secateur.catalogue import find
@@ -47,6 +47,27 @@ class Report(ABC):
     @abstractmethod
     def plain_row(self, member: Any) -> Row:
         """All that is known of a member, for other programs: full numbers in base units, its key first."""
+
+    # What a comparison of runs asks for
+
+    #: Runs that have fewer than two objectives in common are compared by these.
+    usual_objectives: ClassVar[tuple[str, str]]
+
+    @abstractmethod
+    def facts(self) -> Row:
+        """What people tell runs apart by: short names, the seed last."""
+
+    @abstractmethod
+    def conditions(self) -> Row:
+        """What has to be the same for numbers to be comparable: see `compare_rows.CONDITIONS`."""
+
+    @abstractmethod
+    def scored_by(self) -> str:
+        """What a member's score is: a metric, or a quantity."""
+
+    @abstractmethod
+    def scored(self, member: Any) -> Row:
+        """key, score and test (the score on test data, None where it has none)."""
 
     @abstractmethod
     def next_step(self) -> str:

@@ -16,7 +16,11 @@ import sys
 import pytest
 
 from secateur.report import design_rows, prune_rows, write_report
+from secateur.report.compare_page import compare_html
+from secateur.report.compare_rows import Comparison
 from secateur.report.proxies_page import proxies_html
+
+from .test_compare_rows import OBJECTIVES, run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
@@ -108,7 +112,9 @@ def pages(large_run, design_run, tmp_path_factory):
     written = {
         name: write_report(data, folder / f"{name}.html") for name, data in (("prune", large_run), ("design", design_run))
     }
-    return written | {"proxies": folder / "proxies.html"}
+    runs = [run("a", [(0.5, 50.0), (0.4, 60.0)]), run("b", [(0.3, 70.0)], 1), run("c", [(0.6, 40.0)], searcher="local")]
+    (folder / "compare.html").write_text(compare_html(Comparison(runs, OBJECTIVES)), encoding="utf-8")
+    return written | {name: folder / f"{name}.html" for name in ("proxies", "compare")}
 
 
 def test_every_figure_is_drawn_and_a_link_sorts_the_table(browser, pages, large_run):
@@ -165,7 +171,7 @@ def test_other_axes_can_be_chosen(browser, large_run, tmp_path):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["prune", "design", "proxies"])
+@pytest.mark.parametrize("name", ["prune", "design", "proxies", "compare"])
 def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
     script = f"""
       document.querySelectorAll("details").forEach((details) => {{ details.open = true; }});
@@ -175,7 +181,7 @@ def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
 
     (needed, figures), picture = browser.browse(pages[name], script, width=width, picture=True)
     assert needed <= width
-    assert {"prune": 7, "design": 6, "proxies": 3}[name] == len(figures)
+    assert {"prune": 7, "design": 6, "proxies": 3, "compare": 2}[name] == len(figures)
     assert all(drawn for figure, drawn in figures if figure != "space")
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000  # a blank page takes a few thousand

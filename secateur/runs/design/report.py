@@ -24,6 +24,23 @@ class DesignReport(Report):
     """The report of a run of `secateur design`."""
 
     run: DesignRun
+    usual_objectives = ("decoder_parameters", "latency")
+
+    def facts(self) -> Row:
+        c = self.run.configuration
+        return {name: getattr(c, name) for name in ("backbone", "searcher", "trials", "seed")}
+
+    def conditions(self) -> Row:
+        c = self.run.configuration
+        measured = f"{c.batch} × {c.length} tokens, {c.threads} threads"
+        sizes = f"{c.backbone}, {c.vocabulary} words, {c.positions} positions"
+        return {"network": sizes, "device": self.run.store.get_meta("device"), "measured": measured}
+
+    def scored_by(self) -> str:
+        return self.run.objectives[0].name
+
+    def scored(self, member: DesignMember) -> Row:
+        return {"key": member.key, "score": member.values[self.scored_by()], "test": None}
 
     def data(self) -> DesignReportData:
         run = self.run

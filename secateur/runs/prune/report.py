@@ -30,6 +30,31 @@ class PruneReport(Report):
     """The report of a run of `secateur prune`."""
 
     run: PruneRun
+    usual_objectives = ("error", "body_parameters")
+
+    def facts(self) -> Row:
+        c = self.run.configuration
+        named = {"model": self.run.model_name, "data": self.run.task.get("name", c.data)}
+        return named | {name: getattr(c, name) for name in ("method", "space", "searcher", "trials", "seed")}
+
+    def conditions(self) -> Row:
+        run, c = self.run, self.run.configuration
+        return {
+            "metric": run.task.get("main"),
+            "data": run.store.get_meta("data"),
+            "sizes": run.task.get("sizes"),
+            "network": "{layers} × ({heads}, {units})".format(**run.shape),
+            "device": run.store.get_meta("device"),
+            "measured": f"{c.latency_batch} × {c.latency_length} tokens, {c.threads} threads",
+        }
+
+    def scored_by(self) -> str:
+        return str(self.run.task.get("main", "score"))
+
+    def scored(self, member: PruneMember) -> Row:
+        test = member.test or {}
+        tested = 1 - test["error"] if "error" in test else None
+        return {"key": member.key, "score": 1 - member.values["error"], "test": tested}
 
     def data(self) -> ReportData:
         run = self.run
