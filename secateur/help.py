@@ -38,7 +38,7 @@ def sections(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
             continue
         title = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel or "Options"
         typed = re.sub(r"[<{](?:list\[)?(\w+)\]?[>}]", lambda kind: kind[1].upper(), record[0])
-        typed = re.sub(r"^(\w+) \w+$", r"\1", typed)  # of an argument, the name says enough
+        typed = re.sub(r"^(\w+)(?:\.\.\.)? \w+$", r"\1", typed)  # of an argument, the name says enough
         found.setdefault(title, []).append((typed, record[1]))
     return {title: records for title, records in found.items() if records}
 
@@ -47,7 +47,7 @@ class Command(TyperCommand):
     """A command whose options with a topic are shown when they are asked for."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.strip("{}").upper() for piece in super().collect_usage_pieces(ctx)]
+        return [re.sub("[{}]", "", piece).upper() for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         found = sections(self, ctx)
