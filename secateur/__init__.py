@@ -47,6 +47,10 @@ _LAZY = {
 __all__ = ["__version__", *_LAZY]
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'secateur' has no attribute '{name}'")

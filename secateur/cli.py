@@ -6,6 +6,7 @@ import functools
 import inspect
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from secateur.report.plain import as_csv, as_json
 from secateur.report.terminal import echo, hand_on, spell_what_is_missing
 from secateur.trouble import tell
 from secateur.verbs.completion import of_setting
-from secateur.verbs.signature import written
+from secateur.verbs.documented import written
 
 _LOOK: dict[str, Any] = {
     "cls": Group,
@@ -78,7 +79,8 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
             folders = [arguments[name] for name in ("run", "to") if isinstance(arguments.get(name), Path)]
             raise typer.Exit(tell(error, flags, folders)) from None
 
-    command.__doc__ = inspect.cleandoc(verb.__doc__ or "").split("\n\nRaises")[0]  # what it raises is for readers of the code
+    # what it raises and takes is for readers of the code
+    command.__doc__ = re.split(r"\n\n(?:Raises|Parameters:)", inspect.cleandoc(verb.__doc__ or ""))[0]
     parameters = _described(verb) if hasattr(verb, "settings") else written(verb)
     parameters += _TELLING if hasattr(verb, "tells") else []
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -58,7 +58,7 @@ INSIDE = {
         ["prune", "design", "bench"],
     ],
     "verbs": [
-        ["completion"],
+        ["completion", "documented", "exporting"],
         ["signature"],
         [
             "prune",

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from secateur.catalogue import find
-from secateur.errors import BoundError, ConfigurationError, StudyError
+from secateur.errors import BoundError, ConfigurationError, SecateurError, StudyError
 from secateur.objectives import Objective, parse_bounds
 from secateur.runs.settings import STUDY, RunSettings, verb_of
-from secateur.study import Front, Store, open_store
-from secateur.trial import Trial
+from secateur.study import Front, Store, Trials, open_store
 
 #: What lies where in every run's folder.
 REPORT, LOG = "report.html", "log.jsonl"
@@ -91,8 +90,9 @@ class RunFolder:
         return dict(self.store.get_meta("unpruned", {}))
 
     @property
-    def trials(self) -> list[Trial]:
-        return self.store.trials()
+    def trials(self) -> Trials:
+        """All trials, in the order of their numbers."""
+        return Trials(self.store.trials())
 
     @property
     def notes(self) -> list[str]:
@@ -121,6 +121,15 @@ class RunFolder:
     def price(self, faster: str) -> Price:
         """What it costs to be so many times faster (`3x`), and which network that is."""
         return Price(faster.strip().rstrip("x×").strip(), self.front.best(under={"speedup": faster}))
+
+    def __repr__(self) -> str:
+        try:
+            return str(find("report", self.configuration.verb)(self))
+        except SecateurError as error:  # its folder is gone, or there is no page of its kind
+            return f"<{type(self).__name__} {self.folder}: {error}>"
+
+    def _repr_html_(self) -> str:
+        return str(find("report", self.configuration.verb)(self).html())
 
     def close(self) -> None:
         self.store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from secateur.report.rows import Table
 from secateur.report.terminal import say
 from secateur.report.text_table import fits, print_table
 from secateur.runs.folder import PROGRESS, REPORT, RunFolder
+from secateur.runs.state import state_of
 from secateur.study import Journal, StageRow
 from secateur.trial import Trial
 
@@ -127,6 +129,22 @@ class Report(ABC):
             "reason": (last.reason or "") if last else "",
             "resume": f"secateur resume {quoted(self.run.folder)}",
         }
+
+    def __str__(self) -> str:
+        """The run in a few lines, what was gained first: as Python shows it."""
+        return "\n".join([*self._said(), *([repr(self.run.front)] if len(self.run.front) else [])])
+
+    def html(self) -> str:
+        """The run as a notebook shows it."""
+        lines = "<br>".join(html.escape(line) for line in self._said())
+        return f"<p>{lines}</p>{self.run.front._repr_html_() if len(self.run.front) else ''}"
+
+    def _said(self) -> list[str]:
+        run = self.run
+        state = state_of(run)
+        where = f"{state.status} ({state.stage})" if state.status in ("running", "stopped") else state.status
+        found = [self.lead() if len(run.front) else "", f"{type(run).__name__} {run.folder}: {where}"]
+        return [line for line in found if line]
 
     def heading(self, members: Sequence[Any]) -> str:
         many = f"{len(members)} {self.run.noun}s on the front of {self.run.folder}"

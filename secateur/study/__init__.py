@@ -1,6 +1,7 @@
 """The study: runs trials, stores them, resumes exactly, and gives the front."""
 
 from secateur.study.executors import Executor, Inline, Processes, Recipe
+from secateur.study.frames import Trials
 from secateur.study.front import Front, Member
 from secateur.study.journal import Journal
 from secateur.study.lock import RunLock
@@ -23,6 +24,7 @@ __all__ = [
     "Stop",
     "Store",
     "Study",
+    "Trials",
     "create_store",
     "open_store",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,7 +14,14 @@ from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError, UnknownNameError
 from secateur.objectives import QUANTITIES, Bound, Objective, matrix, parse_bounds
 from secateur.pareto import hypervolume, non_dominated
+from secateur.study.frames import frame, html
 from secateur.trial import POLISH, Trial, level
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Members that a front's text shows.
+MOST = 30
 
 
 class Evaluated(Protocol):
@@ -26,11 +34,23 @@ class Evaluated(Protocol):
     def values(self) -> Mapping[str, float]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Member:
     """A trial of a run, with what the run adds to it."""
 
     trial: Trial
+
+    def __repr__(self) -> str:
+        """What is gained first, where that is known, then what it is."""
+        gain = getattr(self, "gain", None)
+        values = ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
+        return f"<{self.key[:8]}: {f'{gain}; ' if str(gain or '') else ''}{self.architecture}; {values}>"
+
+    def _repr_html_(self) -> str:
+        gain: Any = getattr(self, "gain", "")
+        told = [f"<b>{escape(str(gain))}</b>", escape(gain.details())] if str(gain) else []
+        lines = "<br>".join([*told, f"{self.key[:8]}: {escape(str(self.architecture))}"])
+        return f"<p>{lines}</p>{html(frame([dict(self.values)], ''))}"
 
     @property
     def architecture(self) -> Architecture:
@@ -172,12 +192,28 @@ class Front(Generic[M]):
             raise ConfigurationError([f"the reference point has no value for `{name}`." for name in missing])
         return hypervolume(self._points(self.members), matrix([corner], self.objectives)[0])
 
+    def __repr__(self) -> str:
+        names = ", ".join(objective.name for objective in self.objectives)
+        lines = [f"<Front of {len(self)} by {names}>", *(f"  {member!r}" for member in self.members[:MOST])]
+        return "\n".join([*lines, *([f"  … {len(self) - MOST} more"] if len(self) > MOST else [])])
+
+    def to_pandas(self) -> DataFrame:
+        """The rows of `table` as a frame, by key."""
+        return frame(self.table(), "key")
+
+    def _repr_html_(self) -> str:
+        found = self.to_pandas()
+        shown = ["gain", "architecture", *(o.name for o in self.objectives), *(c for c in found if c.endswith("_share"))]
+        return html(found[[column for column in shown if column in found]].rename(index=lambda key: key[:8]))
+
     def table(self) -> list[dict[str, Any]]:
-        """A row per member: trial number, architecture, all values, and each cost as a share of the unpruned network's."""
+        """A row per member: its gain where that is known, trial number, architecture, all values, and each cost as a share of
+        the unpruned network's."""
         rows = []
         for member in self.members:
             trial: Any = getattr(member, "trial", member)
-            row: dict[str, Any] = {"trial": trial.number}
+            row: dict[str, Any] = {"gain": str(member.gain)} if hasattr(member, "gain") else {}
+            row["trial"] = trial.number
             row |= {"architecture": str(member.architecture), "key": member.architecture.key, **member.values}
             for name, value in member.values.items():
                 if name != self.objectives[0].name and self.unpruned.get(name):

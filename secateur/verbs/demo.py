@@ -13,6 +13,7 @@ from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.runs.prune.run import PruneRun
 from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.starting import next_folder
+from secateur.verbs.documented import plainly
 from secateur.verbs.prune import prune
 from secateur.verbs.signature import Shown
 from secateur.writing import whole
@@ -21,6 +22,7 @@ from secateur.writing import whole
 LABELS = {"0": "negative", "1": "positive"}
 
 
+@plainly
 def demo(
     *,
     to: Annotated[

@@ -10,18 +10,12 @@ from typing import Annotated
 import typer
 
 from secateur.checkpoints.folders import is_trained
-from secateur.errors import ConfigurationError, StudyError
+from secateur.errors import ConfigurationError
 from secateur.export import Exported
 from secateur.export.hub import check_push
 from secateur.export.hub import push as push_folder
-from secateur.export.trained import export_trained
-from secateur.paths import quoted
-from secateur.runs.design.forms import judging_folder
-from secateur.runs.design.training import UNFINISHED
-from secateur.runs.folder import open_run
-from secateur.runs.progress import Progress
-from secateur.runs.prune.run import PruneRun
 from secateur.verbs.completion import run_folders
+from secateur.verbs.exporting import Wanted
 from secateur.verbs.signature import Key, Shown, Under
 
 
@@ -65,73 +59,14 @@ def export(
 
     Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
     """
-    if private is not None and push is None:
-        raise ConfigurationError("--private and --public are for --push NAME, which is not given.")
+    wanted = Wanted(run, to, under, key, polished, text, onnx=onnx, int8=int8, progress=progress, pushed=push is not None)
     if push is None:
-        return _exported(run, to, under, key, polished, text, onnx=onnx, int8=int8, progress=progress)
+        if private is not None:
+            raise ConfigurationError("--private and --public are for --push NAME, which is not given.")
+        return wanted.written()
     check_push(push)
     with TemporaryDirectory() as scratch:
-        place = to if to is not None or is_trained(run) else Path(scratch) / push.rpartition("/")[2]
-        exported = _exported(run, place, under, key, polished, text, onnx=onnx, int8=int8, progress=progress, pushed=True)
+        if to is None and not is_trained(run):
+            wanted = replace(wanted, to=Path(scratch) / push.rpartition("/")[2])  # the card is named after it
+        exported = wanted.written()
         return replace(exported, url=push_folder(exported.folder, push, private=private))
-
-
-def _exported(
-    run: Path,
-    to: Path | None,
-    under: list[str] | None,
-    key: str | None,
-    polished: bool | None,
-    text: Path | None,
-    *,
-    onnx: bool,
-    int8: bool,
-    progress: bool,
-    pushed: bool = False,
-) -> Exported:
-    """What is asked for, as a folder."""
-    if is_trained(run):
-        choices: dict[str, object] = {"under": under, "key": key, "polished": polished}
-        return _forms(Path(run), to, choices, text, onnx=onnx, int8=int8, pushed=pushed, progress=progress)
-    if text is not None:
-        raise ConfigurationError("--text is for folders that `secateur train` made: a pruning run knows its data.")
-    if to is None:
-        raise ConfigurationError("say where to: --to names the folder to write, a new one.")
-    opened = open_run(run)
-    if not isinstance(opened, PruneRun):
-        raise StudyError(
-            f"the architectures of `{run}` have no weights yet. Train one: "
-            f"secateur train {quoted(run)} --key KEY --text … --to …"
-        )
-    member = opened.choose(key, under, "export", "body_parameters=50%")
-    exported: Exported = member.save(to, polished=polished, onnx=onnx, int8=int8, progress=progress)
-    return exported
-
-
-def _forms(
-    folder: Path,
-    to: Path | None,
-    choices: dict[str, object],
-    text: Path | None,
-    *,
-    onnx: bool,
-    int8: bool,
-    pushed: bool,
-    progress: bool,
-) -> Exported:
-    """The ONNX forms of a trained folder."""
-    faults = [
-        f"`{name}` chooses among a run's sub-networks, and `{folder}` holds one trained network: leave it out."
-        for name, value in choices.items()
-        if value is not None and value != []
-    ]
-    if not (onnx or int8) and (to is not None or text is not None or not pushed):
-        faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
-    if faults:
-        raise ConfigurationError(faults)
-    if (folder / UNFINISHED / "settings.json").exists():
-        raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
-    if not (onnx or int8):
-        return Exported.found(folder, "carried", {})
-    judge = judging_folder(folder, text, Progress(progress))
-    return export_trained(folder, to, onnx=onnx, int8=int8, judge=judge)

@@ -12,9 +12,11 @@ from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
 from secateur.runs.starting import go_on
+from secateur.verbs.documented import plainly
 from secateur.verbs.signature import Folder, Shown
 
 
+@plainly
 def resume(
     run: Folder,
     *,

@@ -14,6 +14,7 @@ import typer
 from secateur.runs.settings import RunSettings
 from secateur.settings import Settings
 from secateur.verbs.completion import run_folders
+from secateur.verbs.documented import parameters_of, written
 
 #: What several verbs take beside their settings.
 Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")]
@@ -68,18 +69,12 @@ def takes(settings: type[Settings], without: tuple[str, ...] = ()) -> Callable[[
             return function(_made(settings, bound), **mine)
 
         verb.__signature__ = signature  # type: ignore[attr-defined]
+        verb.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{parameters_of(settings, parameters, own)}"
         verb.__annotations__ = {p.name: p.annotation for p in parameters}
         verb.settings, verb.own = settings, {p.name: p.annotation for p in own}  # type: ignore[attr-defined]
         return verb
 
     return decorate
-
-
-def written(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function as they are written. What it returns may be known to type checkers only."""
-    found = inspect.signature(function).parameters.values()
-    names = getattr(function, "__globals__", {})
-    return [p.replace(annotation=eval(p.annotation, names)) for p in found]
 
 
 def _made(settings: type[Settings], given: Mapping[str, Any]) -> Settings:

@@ -57,3 +57,18 @@ def test_verbs_are_thin() -> None:
     folder = Path(secateur.__file__).parent / "verbs"
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
     assert [name for name, lines in lengths.items() if lines > 90] == []
+
+
+def test_python_shows_plain_types_and_what_each_parameter_is_for():
+    import inspect
+
+    import secateur
+
+    for name in set(dir(secateur)) & {"demo", "design", "evaluate", "measure", "proxies", "prune", "resume", "train"}:
+        shown = str(inspect.signature(getattr(secateur, name)))
+        assert not any(word in shown for word in ("Annotated", "typer", "Option", "'Folder'", "'Shown'")), shown
+    told = inspect.getdoc(secateur.prune)
+    assert "\n\nParameters:\n    model: A folder with a pre-trained Transformer, or a name on the hub.\n" in told
+    assert "    trials: How many architectures the searcher may ask for. By default 100.\n" in told
+    assert {"prune", "design", "resume", "open_run", "__version__"} <= set(dir(secateur))
+    assert "import_module" not in dir(secateur)

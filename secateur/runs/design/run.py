@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from secateur.runs.design.training import Trained
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DesignMember(Member):
     """An architecture of a design run. It has no weights until it is trained."""
 

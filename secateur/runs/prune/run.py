@@ -36,7 +36,7 @@ SUPERNET, MEMBERS = "supernet", "front"
 KEPT = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PruneMember(Member):
     """A sub-network of a run, with the weights that `save` writes: its polished ones where they validate no worse than the
     super-network's. `values`, `test` and `gain` are of these weights."""
