@@ -62,6 +62,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
         "export": Entry("secateur.verbs.export:export", "Write a sub-network as a checkpoint that loads", ("cli",)),
         "report": Entry("secateur.verbs.report:report", "Write a run's report: one page, works offline", ("cli",)),
+        "status": Entry("secateur.verbs.status:status", "Tell where a run stands and what to do next", ("cli",)),
         "watch": Entry("secateur.verbs.watch:watch", "Follow a run in the browser", ("cli",)),
         "compare": Entry("secateur.verbs.compare:compare", "Compare runs: their fronts on one page", ("cli",)),
         "measure": Entry("secateur.verbs.measure:measure", "Measure latency and memory of any checkpoint here"),

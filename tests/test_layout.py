@@ -79,7 +79,14 @@ INSIDE = {
     ],
 }
 #: The walk of a job, file by file.
-JOB = [["settings"], ["forms"], ["baselines", "efforts", "prediction", "proxies", "training"], ["run"], ["report"], ["stages"]]
+JOB = [
+    ["settings"],
+    ["forms"],
+    ["baselines", "efforts", "prediction", "proxies", "training"],
+    ["run", "training_status"],
+    ["report"],
+    ["stages"],
+]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.

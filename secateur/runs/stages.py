@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -91,7 +92,7 @@ class Work(ABC):
 
     def _publish(self, moment: Moment) -> None:
         """Keep where the run is, for those who watch it from another process."""
-        self.store.set_meta(PROGRESS, {**moment.as_dict(), "at": time.time()})
+        self.store.set_meta(PROGRESS, {**moment.as_dict(), "at": time.time(), "host": platform.node()})
 
     def note(self, text: str) -> None:
         """Something the report and the user should be told."""

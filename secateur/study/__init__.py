@@ -4,10 +4,11 @@ from secateur.study.executors import Executor, Inline, Processes, Recipe
 from secateur.study.frames import Trials
 from secateur.study.front import Front, Member
 from secateur.study.journal import Journal
-from secateur.study.lock import RunLock
+from secateur.study.lock import RunLock, holder
 from secateur.study.log import RunLog
 from secateur.study.loop import Stop, Study
 from secateur.study.opening import create_store, open_store
+from secateur.study.snapshot import snapshot
 from secateur.study.store import StageRow, Store
 
 __all__ = [
@@ -26,5 +27,7 @@ __all__ = [
     "Study",
     "Trials",
     "create_store",
+    "holder",
     "open_store",
+    "snapshot",
 ]

@@ -59,6 +59,26 @@ class RunLock:
         _held.discard(self)
 
 
+def holder(folder: str | Path) -> int | None:
+    """The process on this machine that holds the folder's lock, or None. Nothing is locked to find out: a start at the same
+    moment is not refused."""
+    import psutil
+
+    path = Path(folder) / "lock"
+    try:
+        number = int(path.read_text())
+        process = psutil.Process(number)
+    except (OSError, ValueError, OverflowError, psutil.Error):
+        return None
+    try:
+        held = str(path.resolve()) in {file.path for file in process.open_files()}
+    except psutil.AccessDenied:  # another user's
+        return number
+    except psutil.Error:
+        return None
+    return number if held else None
+
+
 def _still_there(path: Path, file: IO[bytes]) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))

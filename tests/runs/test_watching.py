@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -146,7 +147,10 @@ def test_a_killed_run_is_no_longer_running(tmp_path, pruned):
     run = open_run(tmp_path / "run")
     row = next(row for row in run.store.stages() if row.name == "report")
     run.store.write_stage(type(row)(row.name, "running", row.started))
-    assert state_of(run).status == "running"  # the process that had the lock is this one
+    with RunLock(tmp_path / "run"):
+        assert state_of(run).status == "running"
+        assert state_of(run).process == os.getpid()
+    assert state_of(run).status == "stopped"  # the process lives on, but has let go of the lock
     (tmp_path / "run" / "lock").write_text("4194305")  # no process has such a number
     assert state_of(run).status == "stopped"
     run.store.set_meta("progress", {"at": row.started + 10**9, "title": "t", "text": "5 of 9", "run_left": 60.0})
