@@ -14,6 +14,7 @@ from secateur.checkpoints.folders import described, local
 from secateur.checkpoints.foreign import LAYERS, check_weights, parsing
 from secateur.checkpoints.quiet import quiet
 from secateur.errors import ModelError
+from secateur.tasks.hub import hub
 
 if TYPE_CHECKING:
     from secateur.anatomy import Anatomy
@@ -61,7 +62,8 @@ def reading(model: str) -> Iterator[str]:
     """Where transformers finds the model (within the context it is quiet, and what it raises becomes a ModelError)."""
     folder = local(model)
     told = f"`{model}` is neither a folder nor a model that could be fetched from the hub"
-    with parsing(told if folder is None else f"the model in `{model}` cannot be loaded"), quiet():
+    asked = hub() if folder is None else contextlib.nullcontext()
+    with parsing(told if folder is None else f"the model in `{model}` cannot be loaded"), quiet(), asked:
         yield model if folder is None else str(folder)
 
 

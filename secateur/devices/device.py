@@ -34,9 +34,8 @@ def resolve_device(name: str = "auto") -> torch.device:
     match = DEVICE_NAME.fullmatch(name)
     index, count = int((match and match[1]) or 0), torch.cuda.device_count() if torch.cuda.is_available() else 0
     if index >= count:
-        raise ConfigurationError(
-            f"`device` {name} is not there: torch sees {count} CUDA devices. Use cpu, or install a CUDA build."
-        )
+        build = "" if torch.version.cuda else ", or install a CUDA build of torch"
+        raise ConfigurationError(f"`device` {name} is not there: torch sees {count} CUDA devices. Use cpu{build}.")
     return torch.device("cuda", index)
 
 

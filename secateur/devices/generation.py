@@ -27,12 +27,12 @@ class Generation:
 
     @property
     def total(self) -> float:
-        """Seconds for the prompt and all tokens. The prompt's pass already yields the first token."""
-        return self.prompt.median + (self.tokens - 1) * self.token.median
+        """Seconds for the prompt and all tokens, by the wall clock. The prompt's pass already yields the first token."""
+        return self.prompt.wall + (self.tokens - 1) * self.token.wall
 
     def __str__(self) -> str:
-        rate = self.token.batch / self.token.median
-        return f"{rate:.4g} tokens a second; prompt and {self.tokens} tokens {self.total:.4g} s"
+        rate = self.token.batch / self.token.wall
+        return f"{rate:.4g} tokens a second; prompt and {self.tokens} tokens {self.total:.4g} s, by the wall clock"
 
 
 class _Writer:

@@ -27,8 +27,8 @@ WIDTH = 46
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one checkpoint costs on one machine: `latency` in seconds, `memory` in bytes (by torch, in the checkpoint's own
-    precision, whatever the runtime), `parameters` as a count. `generation`, where asked for, has prompt and token apart."""
+    """What one checkpoint costs on one machine: `latency` in seconds, `memory` in bytes (that of the
+    runtime itself), `parameters` as a count. `generation`, where asked for, has prompt and token apart."""
 
     model: str
     parameters: int
@@ -69,8 +69,8 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
     from secateur.devices.generation import measure_generation
     from secateur.devices.inputs import dummy_inputs
     from secateur.devices.latency import measure_model
-    from secateur.devices.memory import peak_memory
     from secateur.devices.runtime import check_setup
+    from secateur.devices.runtime_memory import runtime_memory
 
     where = check_setup(setup)
     network = load(name).to(where).eval()
@@ -86,7 +86,7 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
             said = f"`{type(network).__name__}` could not be run on token ids: {first_line(error)}"
             raise MeasurementError(said) from error
 
-    memory = run(lambda: peak_memory(network, inputs))
+    memory = run(lambda: runtime_memory(network, inputs, setup))
     latency = run(lambda: measure_model(network, setup))
     generation = run(lambda: measure_generation(network, generate, setup)) if generate else None
     return Measurement(name, sum(p.numel() for p in network.parameters()), latency, memory, generation)

@@ -61,12 +61,15 @@ def running(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup) -> Ite
         yield lambda: small(**inputs, **options)
     else:
         with tempfile.TemporaryDirectory(prefix="secateur-onnx-") as folder:
-            path = export_onnx(model, Path(folder) / "model.onnx", kind=setup.kind)
-            if setup.runtime == "onnx-int8":
-                path = quantise_int8(path, Path(folder) / "model.int8.onnx").path
-            session = onnx_session(path, setup.threads)
+            session = onnx_session(exported(model, Path(folder), setup), setup.threads)
             feed = onnx_inputs(session, inputs)
             yield lambda: session.run(None, feed)
+
+
+def exported(model: nn.Module, folder: Path, setup: Setup) -> Path:
+    """The network as the file that the setup's runtime reads."""
+    path = export_onnx(model, folder / "model.onnx", kind=setup.kind)
+    return quantise_int8(path, folder / "model.int8.onnx").path if setup.runtime == "onnx-int8" else path
 
 
 def int8_copy(model: nn.Module) -> nn.Module:

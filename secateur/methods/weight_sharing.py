@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 from safetensors.numpy import load_file, save_file
@@ -10,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 from secateur.catalogue import find
 from secateur.checkpoints import load
 from secateur.checkpoints.pretrained import load_model
+from secateur.errors import EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
@@ -51,7 +54,8 @@ class WeightSharing(Method):
 
     def warm_up(self) -> None:
         """An ordinary fine-tuning run: importance means little before the head is trained."""
-        self._train("warm-up", "standard", self.bench.c.warming_up())
+        with _advising("--order-learning-rate"):
+            self._train("warm-up", "standard", self.bench.c.warming_up())
         self.save(self.bench.networks / WARMED)
 
     def order(self) -> None:
@@ -76,7 +80,8 @@ class WeightSharing(Method):
 
     def train(self) -> None:
         """Train the super-network with the strategy."""
-        self._train("train", self.bench.c.strategy, self.bench.c.training())
+        with _advising("--learning-rate"):
+            self._train("train", self.bench.c.strategy, self.bench.c.training())
         self.save(self.bench.networks)
 
     def estimators(self) -> list[Estimator]:
@@ -110,3 +115,12 @@ class WeightSharing(Method):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of(name)}
             rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, **options)
         bench.keep_curve(name, rows)
+
+
+@contextlib.contextmanager
+def _advising(option: str) -> Iterator[None]:
+    """Where training diverges, say which learning rate was too high."""
+    try:
+        yield
+    except EvaluationFailure as failure:
+        raise StudyError(f"{failure} Start a new run with a lower {option}.") from failure

@@ -46,8 +46,6 @@ class RunFolder:
     settings: ClassVar[type[RunSettings]]
     #: What one architecture of the run is called.
     noun: ClassVar[str] = "network"
-    #: What to do where training fails.
-    advice: ClassVar[str] = ""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

@@ -171,7 +171,7 @@ def _go(run: Any, progress: Progress) -> Any:
     except KeyboardInterrupt:
         raise Stopped(f"stopped. {again}") from None
     except EvaluationFailure as failure:
-        raise StudyError(f"{failure} {run.advice}".strip()) from failure
+        raise StudyError(str(failure)) from failure
     except SecateurError:
         raise
     except Exception as error:

@@ -13,6 +13,7 @@ from secateur.paths import checked
 from secateur.tasks.columns import rename
 from secateur.tasks.files import FORMATS, file_format, find_splits, read_tables, require_format
 from secateur.tasks.glue import named_task, require_task
+from secateur.tasks.hub import hub
 from secateur.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ def refuse_labels(source: Source, kind: str | None) -> None:
         )
 
 
+def _shelf(name: str) -> str:
+    """How to give the task's files once and for all."""
+    local = os.environ.get(DATA_VARIABLE)
+    if local:
+        return f"put one named {name} into `{local}`, as {DATA_VARIABLE} says"
+    return f"set {DATA_VARIABLE} to a folder of such folders"
+
+
 def read(source: Source) -> dict[str, pd.DataFrame]:
     """Split → table. From the hub: train, and as `validation` the split that the task's entry names."""
     if source.files is not None:
@@ -96,9 +105,10 @@ def read(source: Source) -> dict[str, pd.DataFrame]:
     name, configuration = source.entry.hub
     splits = {"train": "train", "validation": source.entry.evaluation}
     try:
-        return {ours: datasets.load_dataset(name, configuration, split=theirs).to_pandas() for ours, theirs in splits.items()}
+        with hub():
+            return {ours: datasets.load_dataset(name, configuration, split=t).to_pandas() for ours, t in splits.items()}
     except (OSError, ValueError, RuntimeError) as error:  # no network, no such data set, a damaged cache
         raise DataError(
             f"could not load `{name}` from the hub: {one_line(error)}. "
-            f"Give a local folder with train and dev files, or set {DATA_VARIABLE} to a folder of such folders."
+            f"Give a local folder with train and dev files, or {_shelf(source.entry.name)}."
         ) from error

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from secateur.errors import StudyError
+from secateur.paths import quoted
 from secateur.runs.design.run import DesignRun
 from secateur.runs.design.training import Trained, TrainSettings, train_architecture
 from secateur.runs.folder import open_run
@@ -30,6 +31,9 @@ def train(
     """
     opened = open_run(run)
     if not isinstance(opened, DesignRun):
-        raise StudyError(f"`{run}` is no run of `secateur design`: its networks are trained already. See secateur export.")
+        raise StudyError(
+            f"`{run}` is a run of `secateur prune`, and `secateur train` takes one of `secateur design`. Its networks are "
+            f"trained already: write one with secateur export {quoted(run)} --under body_parameters=50% --to …"
+        )
     member = opened.choose(key, under, "train", "latency=200ms")
     return train_architecture(member.architecture, member.sizes, settings, progress=progress)

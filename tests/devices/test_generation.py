@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,8 @@ import torch
 from torch import nn
 
 from secateur.decoders import Builder, Sizes
-from secateur.devices.generation import _Writer, measure_generation
+from secateur.devices.generation import Generation, _Writer, measure_generation
+from secateur.devices.latency import measure_latency
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.spaces.decoder import architecture
@@ -25,8 +27,14 @@ def test_prompt_and_token_are_figures_of_their_own(backbone: str) -> None:
     assert found.prompt.batch == found.token.batch == 2
     assert found.prompt.median > 0
     assert found.token.median > 0
-    assert found.total == pytest.approx(found.prompt.median + 3 * found.token.median)
-    assert "tokens a second" in str(found)
+    assert found.total == pytest.approx(found.prompt.wall + 3 * found.token.wall)
+
+
+def test_the_rate_is_by_the_wall_clock() -> None:
+    """Waiting counts: whoever reads the text waits too."""
+    timed = measure_latency(lambda: None, Setup(length=1, batch=2, seconds=0.01))
+    found = Generation(replace(timed, wall=1.0), replace(timed, median=0.1, wall=0.5), 3)
+    assert str(found) == "4 tokens a second; prompt and 3 tokens 2 s, by the wall clock"
 
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])

@@ -26,8 +26,11 @@ def test_a_steady_machine_passes_and_an_unsteady_one_is_refused_unless_allowed(c
 
     assert check_steady(Setup(), work=work).spread == pytest.approx(0.0, abs=1e-6)
     state.update(growth=1.05, calls=0)
-    with pytest.raises(MeasurementError, match=r"1…1\.22 ms \(21\.6% apart, cpu clock\); at most 10% .* --unsteady"):
+    with pytest.raises(MeasurementError, match=r"1…1\.22 ms \(21\.6% apart, cpu clock\); at most 10% .* it, or .* --unsteady"):
         check_steady(Setup(), work=work)
+    state.update(calls=0)
+    with pytest.raises(MeasurementError, match="give `threads` 1,"):
+        check_steady(Setup(threads=2), work=work)
     state.update(calls=0)
     assert check_steady(Setup(), work=work, allow=True).spread == pytest.approx(1.05**4 - 1)
 

@@ -55,6 +55,8 @@ def test_diverged_training_is_said(quick_prune: Any, tmp_path: Path, monkeypatch
     monkeypatch.setattr(stage_trainer, "refuse_diverged", diverges)
     with pytest.raises(StudyError, match=r"diverged.*a lower --learning-rate"):
         quick_prune(tmp_path / "run", epochs=1.0, order=False)
+    with pytest.raises(StudyError, match=r"diverged.*a lower --order-learning-rate"):
+        quick_prune(tmp_path / "other", order_epochs=1.0)
 
 
 def test_without_an_order_there_is_one_stage(pruned: Path) -> None:

@@ -9,8 +9,10 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from typer.main import get_command
 
 from secateur.catalogue import find, names
+from secateur.cli import app
 from secateur.errors import ConfigurationError, StudyError
 from secateur.runs.starting import go_on
 from secateur.settings import MOST_THREADS
@@ -65,6 +67,26 @@ def test_no_number_beyond_reason(verb: str, name: str, needed: dict[str, dict[st
         given = [value] if listed else value
         faults = refused(lambda given=given: function(**needed[verb], **{name: given}))
         assert any(f"`{name}`" in fault for fault in faults), (value, faults)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_says_the_same_in_one_line(
+    needed: dict[str, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def words(given: dict[str, Any], positional: str) -> list[str]:
+        named = [(n, v[0] if isinstance(v, list) else v) for n, v in given.items() if n != positional]
+        return [str(given[n]) for n in given if n == positional] + [word for n, v in named for word in (f"--{n}", str(v))]
+
+    commands = get_command(app)
+    first = {"train": "run", "measure": "model", "evaluate": "model", "bench proxies": "table"}
+    for verb, name in numeric():
+        command = [*verb.split(), *words(needed[verb], first.get(verb, ""))]
+        for value in ("nan", "inf", "-1", "1e308", "1" + "0" * 12, "9" * 5000, "x", ""):
+            with pytest.raises(SystemExit) as ended:
+                commands.main([*command, "--" + name.replace("_", "-"), value])
+            said = capsys.readouterr()
+            assert (ended.value.code, said.out, len(said.err.splitlines())) == (2, "", 1), (verb, name, value, said)
+            assert "--" + name.replace("_", "-") in said.err
     assert not list(tmp_path.iterdir())
 
 

@@ -110,7 +110,7 @@ class DesignSettings(RunSettings):
             found.tried(self.sizes)
         if self.hull and self.searcher != "evolution" and self.preset != "javaheripi2022":
             found.append(f"`hull` is for the searcher `evolution`, got `{self.searcher}`.")
-        if self.backbone == "gpt2" and self.positions < self.length <= MOST_TOKENS:
+        if self.backbone == "gpt2" and 0 < self.positions < self.length <= MOST_TOKENS:
             found.append(f"`length` must be at most `positions` ({self.positions}), got {self.length}.")
         if self.runtime != "torch" and self.device not in ("cpu", "auto"):
             found.append(f"`runtime` {self.runtime} is measured on the CPU, got `device` {self.device}.")

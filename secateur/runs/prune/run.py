@@ -169,7 +169,6 @@ class PruneRun(RunFolder):
 
     settings = PruneSettings
     noun = "sub-network"
-    advice = "Start a new run with a lower --learning-rate."
 
     @property
     def about(self) -> str:

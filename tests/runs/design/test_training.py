@@ -216,5 +216,5 @@ def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
 
 
 def test_a_pruning_run_has_nothing_to_train(pruned: Path, text: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="is no run of `secateur design`"):
+    with pytest.raises(StudyError, match="is a run of `secateur prune`, and `secateur train` takes one of `secateur design`"):
         train(pruned, text=text, to=tmp_path / "d", key="abc", progress=False)
