@@ -14,8 +14,8 @@ from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.errors import SecateurError, StudyError, one_line
 from secateur.report import render
-from secateur.runs.folder import STUDY, open_run
-from secateur.runs.settings import FILE
+from secateur.runs.folder import open_run
+from secateur.runs.settings import FILE, STUDY
 from secateur.runs.state import State, state_of
 
 HOST = "127.0.0.1"

@@ -203,7 +203,12 @@ class Front(Generic[M]):
 
     def _repr_html_(self) -> str:
         found = self.to_pandas()
-        shown = ["gain", "architecture", *(o.name for o in self.objectives), *(c for c in found if c.endswith("_share"))]
+        shown = [
+            "gain",
+            "architecture",
+            *(o.name for o in self.objectives),
+            *(c for c in map(str, found) if c.endswith("_share")),
+        ]
         return html(found[[column for column in shown if column in found]].rename(index=lambda key: key[:8]))
 
     def table(self) -> list[dict[str, Any]]:
