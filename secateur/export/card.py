@@ -21,13 +21,14 @@ _COMPARED = {
 def model_card(facts: Mapping[str, Any]) -> str:
     """Of a pruned network: Markdown with a header for model hubs. Every fact is optional; what is missing is left out.
 
-    `name`, `base_model`, `task`, `metric`, `gain`, `gain_details`, `warning` (strings);
-    `validation`, `test` (after) and `unpruned_validation`, `unpruned_test`
-    (before), scores in the metric's unit; `polished` (bool); `parameters`, `body_parameters`, `macs` and the same with
-    `unpruned_`; `macs_length` (tokens); `shape` (layers, heads, units) and `plan` (as `Plan.as_dict`); `form`, `model_class`,
-    `onnx`, `int8_ratio`, `differences` (name → number), `forms` (Forms).
+    `name`, `base_model` (`on_hub`: whether it is a name there), `task`, `metric`, `gain`, `gain_details`, `warning` (strings).
+    After, and before with `unpruned_`: `validation` and `test` (scores in the metric's unit, with `chance_validation` and
+    `chance_test`; `chance` says what these are of), `perplexity`, `latency`, `prompt_latency` and `token_latency` (seconds),
+    `memory` (bytes), `parameters`, `body_parameters`, `macs`. `measured_on` (text), `macs_length` (tokens), `polished` (bool),
+    `shape` (layers, heads, units), `plan` (as `Plan.as_dict`), `form`, `model_class`, `onnx`, `int8_ratio`, `differences`
+    (name → number), `forms` (Forms).
     """
-    base = str(facts.get("base_model") or "")
+    base = str(facts.get("base_model") or "") if facts.get("on_hub", True) else ""
     differences = {_COMPARED.get(name, name): value for name, value in (facts.get("differences") or {}).items()}
     return _page(
         ["pruning"],
@@ -113,7 +114,10 @@ def _differences(between: str, found: Mapping[str, float]) -> str:
 def _introduction(facts: Mapping[str, Any]) -> str:
     base = f" of `{facts['base_model']}`" if facts.get("base_model") else ""
     task = f", for `{facts['task']}`" if facts.get("task") else ""
-    polished = {True: "It was fine-tuned after it was cut out.", False: "Its weights are the super-network's, cut out."}
+    polished = {
+        True: "It was polished: fine-tuned by itself after it was cut out.",
+        False: "Its weights are those that it shared with the super-network, cut out and not tuned further.",
+    }
     told = [f"A sub-network{base}{task}.", *(said for done, said in polished.items() if facts.get("polished") is done)]
     gain = f"**{facts['gain']}**\n\n" if facts.get("gain") else ""
     details = f"\n\nFrom the unpruned network to this one: {facts['gain_details']}." if facts.get("gain_details") else ""
@@ -124,26 +128,48 @@ def _introduction(facts: Mapping[str, Any]) -> str:
 def _numbers(facts: Mapping[str, Any]) -> str:
     metric = facts.get("metric", "score")
     labels = {
+        "perplexity": "perplexity, test",
         "validation": f"{metric}, validation",
         "test": f"{metric}, test",
+        "latency": "latency of a pass",
+        "prompt_latency": "latency per prompt",
+        "token_latency": "latency per token",
+        "memory": "memory at the peak of a pass",
         "parameters": "parameters",
         "body_parameters": "parameters of the layers (without embeddings and head)",
         "macs": f"multiply-accumulates (batch 1, length {facts.get('macs_length', 128)})",
     }
+    known = any(f"chance_{name}" in facts for name in labels)
     rows = []
     for key, label in labels.items():
-        after, before = facts.get(key), facts.get("unpruned_" + key)
+        after, before, chance = facts.get(key), facts.get("unpruned_" + key), facts.get("chance_" + key)
         if after is not None:
-            share = f"{after / before:.1%}" if before else "–"
-            rows.append((label, _number(before), _number(after), share))
-    head = "## Numbers\n\n| | unpruned | this network | share |\n|---|---:|---:|---:|"
-    return _table(head, rows) if rows else ""
+            share = _share(after, before) if before else "–"
+            above = _share(after - chance, before - chance) if chance is not None and before and before > chance else ""
+            rows.append((label, _number(key, before), _number(key, after), share, *([above] if known else [])))
+    head = "| | unpruned | this network | share |", "|---|---:|---:|---:|"
+    more = (" above chance |", "---:|") if known else ("", "")
+    told = [_table("\n".join(line + added for line, added in zip(head, more, strict=True)), rows)]
+    if known:
+        levels = ", ".join(f"{facts[f'chance_{n}']:.4f} on {n} data" for n in ("validation", "test") if f"chance_{n}" in facts)
+        told.append(f"Chance ({facts.get('chance', 'an answer that ignores its input')}) is {levels}.")
+    if facts.get("measured_on") and any(facts.get(name) is not None for name in ("latency", "memory")):
+        told.append(f"Latency and memory: {facts['measured_on']}.")
+    return "## Numbers\n\n" + "\n\n".join(told) if rows else ""
 
 
-def _number(value: float | None) -> str:
+def _share(value: float, whole: float) -> str:
+    return f"{100 * value / whole:.1f} %"
+
+
+def _number(key: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    if key.endswith("latency"):
+        return f"{value * 1e3:.3g} ms"
+    if key == "memory":
+        return f"{value / 1e6:.1f} MB"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if key == "perplexity" else f"{value:.4f}"
 
 
 def _kept(facts: Mapping[str, Any]) -> str:
@@ -171,8 +197,9 @@ def _pruned_loading(facts: Mapping[str, Any]) -> str:
     parts = [_loading(auto, facts.get("name", "this-folder"), carried)]
     if carried:
         parts.append(
-            f"`{carving.FILE}.py` in this folder builds the network, because its layers differ in size from what the\n"
-            "family's configuration can say. With Secateur installed, `secateur.load` or `import secateur.auto` do without it."
+            f"`trust_remote_code=True` lets `{carving.FILE}.py` in this folder build the network, because its layers differ\n"
+            "from what the family's configuration can say. With Secateur installed no code of the folder is run:\n"
+            f'`import secateur.auto` first and leave it out, or use `secateur.load("{facts.get("name", "this-folder")}")`.'
         )
     if facts.get("onnx"):
         small = f" `model.int8.onnx` is {facts['int8_ratio']:.2f} times its size." if facts.get("int8_ratio") else ""

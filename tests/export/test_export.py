@@ -20,7 +20,7 @@ def test_all_but_onnx(supernet_of, plans, tmp_path):
     assert set(done.files) == {f.name for f in done.folder.iterdir()}
     assert {"README.md", "config.json", "model.safetensors", "modeling_secateur.py", "tokenizer.json"} <= set(done.files)
     card = (done.folder / "README.md").read_text(encoding="utf-8")
-    assert "| accuracy, validation | 0.8000 | 0.7000 | 87.5% |" in card
+    assert "| accuracy, validation | 0.8000 | 0.7000 | 87.5 % |" in card
     assert f"| parameters | {supernet.parameters(supernet.whole):,} | {supernet.parameters(plan):,} |" in card
     assert 'AutoModelForSequenceClassification.from_pretrained("out", trust_remote_code=True)' in card
     assert "| 0 | removed | 3 |" in card

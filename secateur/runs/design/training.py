@@ -291,7 +291,9 @@ def _describe(trained: Trained, text: str, started: dict[str, Any]) -> None:
         "architecture": dict(trained.architecture.choices),
     }
     rows = [point.as_dict() for point in trained.curve]
-    curve = {**facts, "architecture": trained.architecture.as_dict(), "settings": started, "curve": rows}
+    words = started["tokenizer"] and Path(started["tokenizer"])
+    shown = started | {"tokenizer": words.name if words and words.is_dir() else started["tokenizer"]}  # not where it lies here
+    curve = {**facts, "architecture": trained.architecture.as_dict(), "settings": shown, "curve": rows}
     write_whole(json.dumps(curve, indent=1) + "\n", trained.folder / CURVE)
     card = {
         **facts,

@@ -149,10 +149,13 @@ class PruneMember(Member):
         test = self.polished_test if polished and self.polished else self.shared_test
         unpruned = run.unpruned_test
         gain = run.gain({**self.values, "error": error}, test, run.predict(self.architecture))
+        told = gain.as_dict()
+        names = ("perplexity", "latency", "prompt_latency", "token_latency", "memory")
         return {
             "base_model": run.model_name,
+            "on_hub": not Path(run.configuration.model).is_absolute(),
             "task": run.task.get("name"),
-            "metric": run.task.get("main"),
+            "metric": str(run.task.get("main", "score")).replace("_", " "),
             "gain": str(gain),
             "gain_details": gain.details(),
             "warning": "" if run.above_chance(error) else f"No better than chance ({run.chance_score:.3f}): do not use it.",
@@ -160,6 +163,10 @@ class PruneMember(Member):
             "test": 1 - test["error"] if test else None,
             "unpruned_validation": 1 - run.unpruned["error"],
             "unpruned_test": 1 - unpruned["error"] if unpruned else None,
+            **{f"chance_{split}": 1 - found["error"] for split, found in (run.chance or {}).items()},
+            "chance": ABOUT[run.task["kind"]],
+            **{name: told[name] for prefix in ("", "unpruned_") for name in (prefix + n for n in names)},
+            "measured_on": run.measured_on + (", predicted from networks measured there" if gain.predicted else ""),
             "polished": polished,
         }
 
@@ -213,6 +220,14 @@ class PruneRun(RunFolder):
     def whole(self) -> dict[str, float]:
         """The unpruned network's values, those measured after the search included."""
         return {**self.measured.get("unpruned", {}), **self.unpruned}
+
+    @property
+    def measured_on(self) -> str:
+        """What latency and memory were measured with."""
+        c = self.configuration
+        where = str(self.store.get_meta("device", c.device))
+        threads = f", {c.threads} thread{'' if c.threads == 1 else 's'}" if where.startswith("cpu") else ""
+        return f"{where}{threads}, batch {c.latency_batch} of at most {c.latency_length} tokens"
 
     @property
     def chance(self) -> dict[str, dict[str, float]] | None:

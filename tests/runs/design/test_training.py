@@ -172,6 +172,7 @@ def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "small").exists()
     found = begin(SMALL, text, tmp_path / "model", tokenizer=str(tmp_path / "words"), steps=2)
     assert len(load_tokenizer(found.folder)) == 265
+    assert str(tmp_path) not in (found.folder / "curve.json").read_text()  # a folder can be handed on
 
 
 def test_faults(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
