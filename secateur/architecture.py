@@ -47,7 +47,10 @@ class Architecture:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Architecture:
-        return cls.of(data["space"], data["choices"], data["key"])
+        space, key = data["space"], data["key"]
+        if not isinstance(space, str) or not isinstance(key, str):
+            raise TypeError(f"a space and a key are texts, got `{space!r}` and `{key!r}`")
+        return cls.of(space, data["choices"], key)
 
     @classmethod
     def from_json(cls, text: str) -> Architecture:

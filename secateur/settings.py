@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from secateur.errors import ConfigurationError, UnknownNameError
 
@@ -50,7 +50,7 @@ class Option:
         unknown = [v for v in several if self.known is not None and v not in self.known]
         if unknown:
             return UnknownNameError(name.replace("_", " "), shown(unknown[0]).strip("'"), self.known or ()).faults[0]
-        if not _fits(value, hint):
+        if not fits(value, hint):
             said = " or ".join(words for words in _words(hint) if words)
             return f"`{name}` must be {said}, got {shown(value)}."
         numbers = [v for v in several if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -87,18 +87,22 @@ def _words(hint: Any) -> list[str | None]:
     return [lists[kind] if kind in lists else _SAID.get(kind, "a mapping") for kind in _kinds(hint)]
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a field's type. A text may stand for a path, a whole number for any; true and false for none."""
-    for kind in _kinds(hint):
-        if get_origin(kind) in (list, tuple):
-            fits = isinstance(value, list | tuple) and all(_fits(v, get_args(kind)[0]) for v in value)
-        elif isinstance(value, bool):
-            fits = kind is bool
-        else:
-            fits = isinstance(value, {float: int | float, Path: str | Path}.get(kind, get_origin(kind) or kind))
-        if fits:
-            return True
-    return False
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type. A text may stand for a path, a whole number for any; true and false for none."""
+    return any(_is(value, kind) for kind in _kinds(hint))
+
+
+def _is(value: Any, kind: Any) -> bool:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (list, tuple):
+        return isinstance(value, list | tuple) and all(fits(v, inner[0]) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(v, inner[1]) for v in value.values())
+    if is_typeddict(kind):
+        return isinstance(value, dict) and all(n in value and fits(value[n], h) for n, h in get_type_hints(kind).items())
+    if kind is Any or isinstance(value, bool):
+        return kind in (bool, Any)
+    return isinstance(value, {float: int | float, Path: str | Path}.get(kind, origin or kind))
 
 
 def shown(value: Any) -> str:
@@ -155,7 +159,7 @@ class Settings:
     def faults(self, prefix: str = "") -> list[str]:
         """All that is wrong with these settings by themselves, a sentence each; `prefix` goes before the names in them."""
         faults = self.field_faults(prefix)
-        typed = all(_fits(getattr(self, name), hint) for name, hint in self.hints().items())
+        typed = all(fits(getattr(self, name), hint) for name, hint in self.hints().items())
         return [*faults, *(fault for fault in self.contradictions() if fault not in faults)] if typed else faults
 
     def field_faults(self, prefix: str = "") -> list[str]:
@@ -163,6 +167,17 @@ class Settings:
         hints = self.hints()
         found = (o.fault(prefix + name, hints[name], getattr(self, name)) for name, o in self.options().items())
         return [fault for fault in found if fault is not None]
+
+    def type_faults(self) -> list[str]:
+        """Which fields are not of their type."""
+        found = (Option().fault(name, hint, getattr(self, name)) for name, hint in self.hints().items())
+        return [fault for fault in found if fault is not None]
+
+    @classmethod
+    def required(cls) -> list[str]:
+        """The fields that have no default."""
+        missing = dataclasses.MISSING
+        return [f.name for f in dataclasses.fields(cls) if f.default is missing and f.default_factory is missing]
 
     def contradictions(self) -> list[str]:
         """Hook: what is wrong beyond each field's own rules. Asked where every field is of its type."""

@@ -75,12 +75,14 @@ def _plain(tokenizer: Any) -> Any:
 
 
 def _try(tokenizer: Any, words: int | None = None) -> None:
-    """Tokenise a pair of words: raises ValueError, or what `tokenizers` raises, for a tokenizer that cannot be used."""
+    """Tokenise a word and a pair: raises ValueError, or what `tokenizers` raises, for a tokenizer that cannot be used."""
     length = tokenizer.model_max_length
     if isinstance(length, bool) or not isinstance(length, int | float) or length < 2:
         raise ValueError(f"`model_max_length` of its tokenizer must be a number from 2 on, got {length!r}")
+    texts = (("word",), ("word", "word"))
     with unchanged(tokenizer):
-        framed = [*tokenizer("word", "word", truncation=True, max_length=8)["input_ids"], tokenizer.pad_token_id or 0]
+        framed = [token for text in texts for token in tokenizer(*text, truncation=True, max_length=8)["input_ids"]]
+    framed.append(tokenizer.pad_token_id or 0)
     if words is not None and not all(0 <= token < words for token in framed):
         raise ValueError(f"its tokenizer frames texts by the token {max(framed)}, and the model knows {words}")
 

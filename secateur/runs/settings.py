@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
+from secateur.catalogue import listed, names
 from secateur.devices.setup import device_fault
-from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError
-from secateur.settings import MOST_THREADS, Settings, option
+from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
+from secateur.settings import MOST_THREADS, Settings, fits, option
 from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
 
@@ -107,13 +108,27 @@ class RunSettings(Settings):
         """The settings of the run in a folder; one that it lacks, because it is older than the setting, has its default."""
         found = _read(folder, cls.options())
         found.pop("verb", None)
+        odd = [str(name) for name, value in found.items() if not isinstance(name, str) or not _plain(value)]
+        if odd:
+            raise StudyError(f"`{folder / FILE}` cannot be used: `{odd[0]}` must be a text, a number or a list of these.")
         unknown = cls.unknown(found)
         if unknown:
             raise StudyError(
                 f"`{folder / FILE}` has settings that this version does not know: {', '.join(unknown)}. "
                 "Use the version that wrote it."
             )
-        return cls(**found)
+        lacking = [name for name in cls.required() if name not in found]
+        if lacking:
+            raise StudyError(f"`{folder / FILE}` cannot be used: it lacks {', '.join(lacking)}.")
+        settings = cls(**found)
+        if faults := settings.type_faults():
+            raise StudyError(f"`{folder / FILE}` cannot be used: {' '.join(faults)}")
+        return settings
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is a text, a number or a list of these: not what YAML could make of tags, dates and references."""
+    return fits(value, str | float | bool | None | list[str | float])
 
 
 def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
@@ -128,7 +143,7 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
             raise ValueError("it holds no settings")
         if said.endswith("\n") and set(names) <= set(found):
             return found
-    except (yaml.YAMLError, ValueError, OSError) as error:
+    except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:
         fault = error
     kept = _kept(folder)
     if kept is not None and _text(kept).startswith(said) and not isinstance(fault, OSError):
@@ -137,7 +152,7 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
         raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
     if fault is not None:
         hint = "" if kept is None else f" Remove it, and the settings are taken from {STUDY}."
-        raise StudyError(f"`{path}` cannot be read: {' '.join(str(fault).split())}.{hint}") from fault
+        raise StudyError(f"`{path}` cannot be read: {one_line(fault)}.{hint}") from fault
     return found
 
 
@@ -158,4 +173,8 @@ def _text(settings: Mapping[str, Any]) -> str:
 
 def verb_of(folder: Path) -> str:
     """Which verb made the run in this folder. Raises StudyError where it is no run."""
-    return str(_read(folder).get("verb", "prune"))
+    verb = _read(folder).get("verb", "prune")
+    if not isinstance(verb, str) or verb not in names("run"):
+        said = f"`{verb}`" if isinstance(verb, str) else "something else"
+        raise StudyError(f"`{folder / FILE}` cannot be used: its verb must be {listed('run')}, and is {said}.")
+    return verb

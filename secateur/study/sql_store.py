@@ -6,6 +6,7 @@ A PostgreSQL URL holds one study; `?options=-csearch_path%3Dname` gives each its
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,8 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture
+from secateur.errors import one_line
 from secateur.estimators.together import CacheEntry
+from secateur.settings import fits, shown
 from secateur.study.database import Database, damaged
+from secateur.study.facts import FACTS
 from secateur.study.schema import VERSION, schema
 from secateur.study.store import Numbers, StageRow, Store, must_have_ended, not_running
 from secateur.trial import Status, Trial
@@ -23,6 +27,22 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 Details = Mapping[str, float | str]
+_NUMBERS, _DETAILS = dict[str, float], dict[str, float | str]
+#: The types of the columns that are no JSON.
+_STAGE = {"name": str, "status": str, "started": float, "finished": float | None, "reason": str | None}
+_TRIAL = {
+    "number": int,
+    "proposal": int | None,
+    "told": int | None,
+    "status": str,
+    "reason": str | None,
+    "origin": str,
+    "budget": float | None,
+    "continues": int | None,
+    "seconds": float | None,
+    "started": float,
+    "finished": float | None,
+}
 
 
 class SqlStore(Store):
@@ -110,7 +130,7 @@ class SqlStore(Store):
 
         cache = schema().cache
         rows = self._rows(select(cache).where(cache.c.key == key))
-        found = ((r.fingerprint, self._json(r._mapping["values"]), self._json(r.details)) for r in rows)
+        found = ((r.fingerprint, self._json(r._mapping["values"], _NUMBERS), self._json(r.details, _DETAILS)) for r in rows)
         return {name: CacheEntry(key, name, values, details) for name, values, details in found}
 
     # Facts about the study, curves of trainings, stages
@@ -120,7 +140,7 @@ class SqlStore(Store):
 
         meta = schema().meta
         rows = self._rows(select(meta.c.value).where(meta.c.key == key))
-        return self._json(rows[0][0]) if rows else default
+        return self._json(rows[0][0], FACTS.get(key, Any)) if rows else default
 
     def set_meta(self, key: str, value: Any) -> None:
         self._replace(schema().meta, {"key": key}, {"value": json.dumps(value)})
@@ -133,7 +153,7 @@ class SqlStore(Store):
 
         curves = schema().curves
         rows = self._rows(select(curves.c.step, curves.c["values"]).where(curves.c.name == name).order_by(curves.c.step))
-        return [(row.step, self._json(row._mapping["values"])) for row in rows]
+        return [(row.step, self._json(row._mapping["values"], _NUMBERS)) for row in rows]
 
     def curves(self) -> list[str]:
         from sqlalchemy import select
@@ -146,7 +166,9 @@ class SqlStore(Store):
 
         stages = schema().stages
         rows = self._rows(select(stages).order_by(stages.c.number))
-        return [StageRow(r.name, r.status, r.started, r.finished, self._json(r.details), r.reason) for r in rows]
+        for row in rows:
+            self._check(row, _STAGE)
+        return [StageRow(r.name, r.status, r.started, r.finished, self._json(r.details, dict), r.reason) for r in rows]
 
     def write_stage(self, row: StageRow) -> None:
         from sqlalchemy import insert, update
@@ -176,35 +198,49 @@ class SqlStore(Store):
         self.database.write(write)
 
     def _decoded(self, rows: Sequence[Row[Any]]) -> list[Trial]:
-        try:
-            return [
-                Trial(
-                    row.proposal,
-                    Architecture.from_json(row.architecture),
-                    Status(row.status),
-                    json.loads(row._mapping["values"]),
-                    row.budget,
-                    row.reason,
-                    row.origin,
-                    json.loads(row.details),
-                    tuple((budget, values) for budget, values in json.loads(row.curve or "[]")),
-                    row.seconds,
-                    row.continues,
-                    row.number,
-                    row.started,
-                    row.finished,
-                    row.told,
-                )
-                for row in rows
-            ]
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(self.name, error) from error
+        return [self._trial(row) for row in rows]
 
-    def _json(self, text: str) -> Any:
+    def _trial(self, row: Row[Any]) -> Trial:
+        self._check(row, _TRIAL)
+        values = self._json(row._mapping["values"], _NUMBERS)
         try:
-            return json.loads(text)
-        except ValueError as error:
-            raise damaged(self.name, error) from error
+            if row.status == Status.COMPLETE and not all(map(math.isfinite, values.values())):
+                raise ValueError(f"a value of trial {row.number} is no finite number")
+            return Trial(
+                row.proposal,
+                Architecture.from_json(row.architecture),
+                Status(row.status),
+                values,
+                row.budget,
+                row.reason,
+                row.origin,
+                self._json(row.details, _DETAILS),
+                tuple((budget, found) for budget, found in self._json(row.curve or "[]", list[list[Any]])),
+                row.seconds,
+                row.continues,
+                row.number,
+                row.started,
+                row.finished,
+                row.told,
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise damaged(self.name, one_line(error)) from error
+
+    def _check(self, row: Row[Any], types: Mapping[str, Any]) -> None:
+        """SQLite keeps anything in any column: raise StudyError where a field is not of its type."""
+        wrong = [name for name, hint in types.items() if not fits(row._mapping[name], hint)]
+        if wrong:
+            raise damaged(self.name, f"`{wrong[0]}` is {shown(row._mapping[wrong[0]])}")
+
+    def _json(self, text: Any, hint: Any) -> Any:
+        """What a text of JSON says, of this type."""
+        try:
+            found = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise damaged(self.name, one_line(error)) from error
+        if not fits(found, hint):
+            raise damaged(self.name, shown(found))
+        return found
 
 
 def _next_told(connection: Connection) -> int:
