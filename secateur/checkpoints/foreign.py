@@ -15,7 +15,8 @@ LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
 _SIZES = {
     **dict.fromkeys(LAYERS, 1_000),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_key_value_heads", "type_vocab_size"), 10_000),
-    **dict.fromkeys(("hidden_size", "n_embd", "dim", "num_labels"), 1_000_000),
+    **dict.fromkeys(("hidden_size", "n_embd", "dim"), 1_000_000),
+    "num_labels": 100_000,
     **dict.fromkeys(("intermediate_size", "n_inner", "hidden_dim"), 10_000_000),
     **dict.fromkeys(("vocab_size", "max_position_embeddings", "n_positions"), 100_000_000),
 }

@@ -59,11 +59,11 @@ def load_tokenizer(source: str | Path) -> Any:
             from transformers import AutoTokenizer
 
             tokenizer = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
+            if _empty(tokenizer):
+                raise ModelError("it has no tokens.")
             _try(tokenizer)
     except ModelError as error:
         raise DataError(f"there is no tokenizer `{source}`: {error}") from error
-    if _empty(tokenizer):
-        raise DataError(f"there is no tokenizer `{source}`: it has no tokens.")
     return _plain(tokenizer)
 
 

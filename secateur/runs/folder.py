@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from secateur.architecture import Architecture
 from secateur.catalogue import find
-from secateur.errors import BoundError, ConfigurationError, SecateurError, StudyError
+from secateur.errors import BoundError, ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.objectives import Objective, parse_bounds
-from secateur.runs.settings import STUDY, RunSettings, verb_of
+from secateur.paths import checked
+from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
 from secateur.study import Front, Store, Trials, open_store
 
 #: What lies where in every run's folder.
@@ -48,12 +50,13 @@ class RunFolder:
     noun: ClassVar[str] = "network"
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = checked(folder, StudyError)
         if not self.folder.is_dir():
             raise StudyError(f"there is no run folder `{folder}`.")
         settings: Any = self.settings.read(self.folder)
         self.configuration = settings
         self.store: Store = open_store(settings.store or self.folder / STUDY)
+        self._known: set[Architecture] = set()
         self.objectives = [Objective.parse(o) for o in settings.objectives]
 
     def configure(self, settings: RunSettings) -> None:
@@ -89,8 +92,17 @@ class RunFolder:
 
     @property
     def trials(self) -> Trials:
-        """All trials, in the order of their numbers."""
-        return Trials(self.store.trials())
+        """All trials, in the order of their numbers. Raises StudyError for one that is no point of the run's space."""
+        found = self.store.trials()
+        for trial in found:
+            if trial.architecture not in self._known:
+                if not self.space.contains(trial.architecture):
+                    raise StudyError(
+                        f"the settings and the study of `{self.folder}` do not go together, one of them was changed: "
+                        f"{trial.architecture} is no network of its space."
+                    )
+                self._known.add(trial.architecture)
+        return Trials(found)
 
     @property
     def notes(self) -> list[str]:
@@ -135,10 +147,14 @@ class RunFolder:
 
 def open_run(folder: str | Path) -> Any:
     """The run in a folder: a `PruneRun` of `secateur prune` or a `DesignRun` of `secateur design`."""
-    path = Path(folder)
+    path = checked(folder, StudyError)
     if not path.is_dir():
         raise StudyError(f"there is no run folder `{folder}`.")
-    return find("run", verb_of(path))(path)
+    try:
+        kind = find("run", verb_of(path))
+    except UnknownNameError as error:
+        raise StudyError(f"`{path / FILE}` cannot be used, its verb makes no runs: {error}") from error
+    return kind(path)
 
 
 def parse_under(under: list[str] | None) -> dict[str, str]:

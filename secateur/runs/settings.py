@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
-from secateur.catalogue import listed, names
+from secateur.catalogue import listed
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
 from secateur.settings import MOST_THREADS, Settings, fits, option
@@ -174,7 +174,6 @@ def _text(settings: Mapping[str, Any]) -> str:
 def verb_of(folder: Path) -> str:
     """Which verb made the run in this folder. Raises StudyError where it is no run."""
     verb = _read(folder).get("verb", "prune")
-    if not isinstance(verb, str) or verb not in names("run"):
-        said = f"`{verb}`" if isinstance(verb, str) else "something else"
-        raise StudyError(f"`{folder / FILE}` cannot be used: its verb must be {listed('run')}, and is {said}.")
+    if not isinstance(verb, str):
+        raise StudyError(f"`{folder / FILE}` cannot be used: its verb must be {listed('run')}.")
     return verb

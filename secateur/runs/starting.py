@@ -11,7 +11,7 @@ from typing import Any
 
 from secateur.catalogue import find
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault
-from secateur.paths import quoted
+from secateur.paths import checked, quoted
 from secateur.runs.folder import LOG, open_run
 from secateur.runs.progress import Progress
 from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
@@ -105,7 +105,7 @@ def _free(folder: Path, *more: str) -> bool:
 def _made(verb: str, folder: str | Path | None) -> tuple[Path, list[Path]]:
     """An empty folder for a run, and what was made for it, innermost first. Two processes never get the same numbered one."""
     while True:
-        path = next_folder(verb) if folder is None else Path(folder)
+        path = next_folder(verb) if folder is None else checked(folder, StudyError)
         if folder is not None and path.exists() and not (path.is_dir() and _free(path)):
             raise _taken(path)
         new = [one for one in (path, *path.parents) if not one.exists()]

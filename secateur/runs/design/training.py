@@ -208,7 +208,12 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
     """Make sure that the folder is free, or holds an unfinished training with the same settings."""
     file = folder / UNFINISHED / "settings.json"
     if file.is_file():
-        said = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            said = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(said, dict):
+                raise ValueError("it holds no settings {…}")
+        except (ValueError, OSError, RecursionError) as error:
+            raise StudyError(f"`{file}` is damaged: {one_line(error)}. Name another folder.") from error
         before = {_RENAMED.get(name, name): value for name, value in said.items()}
         other = sorted(name for name in started.keys() | before.keys() if started.get(name) != before.get(name))
         if other:
