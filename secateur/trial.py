@@ -11,7 +11,7 @@ from secateur.architecture import Architecture
 
 #: Where a trial comes from: a searcher asked for it, it came for free with another one, it was fine-tuned after the search, or
 #: it was measured after the search had predicted it.
-ASKED, SWEEP, POLISH, MEASURED = "asked", "sweep", "polish", "measured"
+ORIGINS = ASKED, SWEEP, POLISH, MEASURED = "asked", "sweep", "polish", "measured"
 
 #: (budget, values), by rising budget.
 Curve = tuple[tuple[float, Mapping[str, float]], ...]

@@ -117,7 +117,7 @@ class Database:
                         transaction.commit()
                     self._reached = True
                     return found
-            except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
                 self._engine.dispose()  # a connection whose commit failed would keep its transaction, and others waiting
                 away = self._reached and self.path is None and isinstance(error, DBAPIError) and _gone(error)
                 if not away or committing or time.monotonic() > end:
@@ -171,7 +171,8 @@ class Database:
             self._migrate(int(version))
         elif version != str(VERSION):
             raise StudyError(
-                f"`{self.name}` has the layout {version}, this Secateur reads {VERSION}. Use the version that wrote it."
+                f"`{self.name}` has the layout {str(version)[:20]}, and this Secateur reads {VERSION}. "
+                "Use the version that wrote it."
             )
 
     def _migrate(self, version: int) -> None:
@@ -318,7 +319,7 @@ def _study_error(error: Any, name: str) -> StudyError:
     low = text.lower()
     if disk_is_full(cause):
         return disk_full(name)
-    if "malformed" in low or "not a database" in low:
+    if "malformed" in low or "not a database" in low or isinstance(cause, UnicodeError):
         return _damaged(name, text)
     if "readonly" in low or "read-only" in low:
         return StudyError(f"`{name}` cannot be written. Copy its folder to where it can be.")

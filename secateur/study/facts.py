@@ -7,13 +7,18 @@ from typing import Any, TypedDict
 Numbers = dict[str, float]
 
 
-class _Error(TypedDict):
+class _Scores(TypedDict):
     error: float
 
 
+class _Whole(_Scores):
+    parameters: float
+    body_parameters: float
+
+
 class _Chance(TypedDict):
-    validation: _Error
-    test: _Error
+    validation: _Scores
+    test: _Scores
 
 
 class _Shape(TypedDict):
@@ -37,16 +42,17 @@ class _Baseline(TypedDict):
     values: Numbers
 
 
+#: Name → type, or several where a fact must be of each.
 FACTS: dict[str, Any] = {
     "settings": dict[str, Any],
     "data": str,
     "device": str,
     "task": _Task,
     "shape": _Shape | None,
-    "chance": _Chance | None,
-    "unpruned": Numbers,
-    "unpruned_test": _Error | None,
-    "tests": dict[str, _Error],
+    "chance": (dict[str, Numbers] | None, _Chance | None),
+    "unpruned": (Numbers, _Whole),
+    "unpruned_test": (Numbers | None, _Scores | None),
+    "tests": (dict[str, Numbers], dict[str, _Scores]),
     "measured": dict[str, Numbers],
     "notes": list[str],
     "timed": dict[str, dict[str, Any]],

@@ -21,7 +21,7 @@ from secateur.study.database import Database, damaged
 from secateur.study.facts import FACTS
 from secateur.study.schema import VERSION, schema
 from secateur.study.store import Numbers, StageRow, Store, must_have_ended, not_running
-from secateur.trial import Status, Trial
+from secateur.trial import ORIGINS, Status, Trial
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -206,6 +206,8 @@ class SqlStore(Store):
         try:
             if row.status == Status.COMPLETE and not all(map(math.isfinite, values.values())):
                 raise ValueError(f"a value of trial {row.number} is no finite number")
+            if row.origin not in ORIGINS:
+                raise ValueError(f"trial {row.number} comes from {shown(row.origin)}")
             return Trial(
                 row.proposal,
                 Architecture.from_json(row.architecture),
@@ -238,7 +240,7 @@ class SqlStore(Store):
             found = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise damaged(self.name, one_line(error)) from error
-        if not fits(found, hint):
+        if not all(fits(found, kind) for kind in (hint if isinstance(hint, tuple) else (hint,))):
             raise damaged(self.name, shown(found))
         return found
 

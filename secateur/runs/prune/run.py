@@ -18,6 +18,7 @@ from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
 from secateur.runs.prune.prediction import Fit, features, fits
 from secateur.runs.prune.settings import PruneSettings
+from secateur.settings import shown
 from secateur.spaces.pruning import Plan, Shape
 from secateur.study import Front, Journal, Member
 from secateur.tasks.chance import ABOUT
@@ -305,6 +306,8 @@ class PruneRun(RunFolder):
             raise StudyError(
                 f"`{self.folder}` has not got as far as its model yet. Go on with: secateur resume {quoted(self.folder)}"
             )
+        if max(found.values()) > 10_000_000 or min(found.values()) < 1:
+            raise StudyError(f"the study of `{self.folder}` is damaged: there is no network with {shown(found)}.")
         return dict(found)
 
     @cached_property
