@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import stat
@@ -28,7 +29,8 @@ def checked(name: str | Path, error: type[SecateurError]) -> Path:
         raise error(f"the name {shown(text)} has control characters in it: rename the file or folder.")
     try:
         path = Path(text).expanduser()
-        os.stat(path)
+        if stat.S_ISDIR(os.stat(path).st_mode) and not os.access(path, os.R_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (FileNotFoundError, NotADirectoryError):
         return path
     except (OSError, RuntimeError) as why:  # RuntimeError: `~name` of a user that is not there

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.checkpoints.quiet import quiet
 from secateur.errors import ExportError, disk_fault
+from secateur.paths import checked
 from secateur.spaces.pruning.plan import Plan
 from secateur.writing import aside, remove
 
@@ -139,7 +140,7 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
 
     Raises ExportError when the wanted folder is not empty or the disk does not take it.
     """
-    wanted = Path(folder)
+    wanted = checked(folder, ExportError)
     if wanted.exists() and (not wanted.is_dir() or any(wanted.iterdir())):
         raise ExportError(f"`{wanted}` exists already and is not an empty folder. Name a new one.")
     # Absolute, so that a change of directory meanwhile does no harm.

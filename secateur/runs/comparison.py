@@ -10,6 +10,7 @@ from typing import Any
 
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.objectives import Objective
+from secateur.paths import checked
 from secateur.report.compare_page import compare_html
 from secateur.report.compare_rows import SHARES, SPEEDS, ComparedRun, Comparison, differences
 from secateur.report.data import Row
@@ -68,6 +69,7 @@ class RunsCompared:
 
 def compare_runs(folders: Sequence[Path]) -> RunsCompared:
     """Runs of one verb, compared. Raises ConfigurationError for fewer than two, or for runs of several verbs."""
+    folders = [checked(folder, StudyError) for folder in folders]
     if len({folder.resolve() for folder in folders}) < max(2, len(folders)):
         raise ConfigurationError("give the folders of two runs or more, each once.")
     runs = [open_run(folder) for folder in folders]

@@ -99,7 +99,7 @@ class RunSettings(Settings):
     def missing(self, folder: Path) -> bool:
         """Whether the settings' file is not there, empty or cut short."""
         file = folder / FILE
-        said = file.read_text(encoding="utf-8") if file.is_file() else ""
+        said = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
         whole = _text({"verb": self.verb, **self.as_dict()})
         return whole != said and whole.startswith(said)
 
@@ -137,7 +137,8 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
     fault: Exception | None = None
     found: dict[str, Any] = {}
     try:
-        said = path.read_text(encoding="utf-8") if path.exists() else ""
+        # What is no UTF-8 is no YAML either, and said by it.
+        said = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
         found = yaml.safe_load(said)
         if not isinstance(found, dict):
             raise ValueError("it holds no settings")

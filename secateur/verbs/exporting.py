@@ -10,7 +10,7 @@ from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
 from secateur.export.checkpoint import CARRIED
 from secateur.export.trained import export_trained
-from secateur.paths import quoted
+from secateur.paths import checked, quoted
 from secateur.runs.design.forms import judging_folder
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
@@ -35,8 +35,9 @@ class Wanted:
 
     def written(self) -> Exported:
         """The folder that was written, or that is there already."""
-        if is_trained(self.run):
-            return self._forms(Path(self.run))
+        run = checked(self.run, StudyError)
+        if is_trained(run):
+            return self._forms(run)
         if self.text is not None:
             raise ConfigurationError("--text is for folders that `secateur train` made: a pruning run knows its data.")
         if self.to is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from secateur.errors import StudyError
+from secateur.paths import checked
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
@@ -26,7 +26,8 @@ def resume(
     progress: Shown = True,
 ) -> RunFolder:
     """Go on with a run that was stopped, at the first thing that is not done."""
-    if (Path(run) / UNFINISHED / "settings.json").is_file():
+    run = checked(run, StudyError)
+    if (run / UNFINISHED / "settings.json").is_file():
         raise StudyError(f"`{run}` holds an unfinished training, no run. Run the same `secateur train` command again to go on.")
-    opened: RunFolder = go_on(Path(run), Progress(progress), unsteady=unsteady)
+    opened: RunFolder = go_on(run, Progress(progress), unsteady=unsteady)
     return opened

@@ -9,6 +9,7 @@ import typer
 
 from secateur.checkpoints.folders import is_trained
 from secateur.errors import StudyError
+from secateur.paths import checked
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.design.training_status import status_of_training
 from secateur.runs.status import Status, status_of_run
@@ -26,6 +27,7 @@ def status(
 
     Nothing is written and the run is not disturbed. With --json, `state` is running, stopped or finished.
     """
+    run = checked(run, StudyError)
     if not run.is_dir():
         raise StudyError(f"there is no run folder `{run}`.")
     begun, trained = (run / UNFINISHED / "settings.json").is_file(), is_trained(run)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from secateur.errors import StudyError
+from secateur.paths import checked
 from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
 from secateur.verbs.signature import Folder
@@ -24,9 +25,10 @@ def watch(
     """
     from secateur.runs.watching import Watcher
 
-    if not (Path(run) / "lock").is_file():  # a run that has just begun has no more than this
+    run = checked(run, StudyError)
+    if not (run / "lock").is_file():  # a run that has just begun has no more than this
         open_run(run).close()
-    with Watcher(Path(run), port) as server:
+    with Watcher(run, port) as server:
         echo(f"{run} is at {server.url} · Ctrl-C ends it", error=True)
         if open_:
             import webbrowser

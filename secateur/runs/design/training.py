@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture
 from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault, disk_is_full, one_line
-from secateur.paths import quoted
+from secateur.paths import checked, quoted
 from secateur.runs.design.forms import CURVE, judging, text_digest
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_TOKENS, Settings, option, shared
@@ -117,7 +117,8 @@ class Trained:
 def train_architecture(architecture: Architecture, sizes: Sizes, settings: TrainSettings, *, progress: bool = False) -> Trained:
     """Train one architecture of the space `decoder` on a text; `settings.to` gets checkpoint, tokenizer, curve and card."""
     settings.check()
-    logs = Logs.of_run(settings.log_to, Path(settings.to))
+    settings = replace(settings, to=checked(settings.to, StudyError))
+    logs = Logs.of_run(settings.log_to, settings.to)
     if settings.onnx or settings.int8:
         from secateur.export.forms import need_onnx
 
