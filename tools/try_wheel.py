@@ -94,7 +94,7 @@ class Trial:
     def install(self, wheel: Path, torch: str) -> str:
         """Install the wheel, from its file. Returns how, in words."""
         if torch:
-            fault = self.pip(f"secateur[all] @ {wheel.as_uri()}", "pytest", "hypothesis")
+            fault = self.pip(f"secateur[all] @ {wheel.as_uri()}", "pytest", "hypothesis", "tensorboard")
             said = "`secateur[all]`, constraints.txt" if len(self.pins) == len(PINS) else "`secateur[all]` beside its packages"
         else:
             pins = [pin for pin in self.pins if not pin.startswith("torch==")]
