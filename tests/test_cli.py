@@ -251,7 +251,7 @@ def test_labels_that_are_no_numbers(tmp_path: Path, model_dir: str) -> None:
     lines = faults(
         "prune", "--model", model_dir, "--data", str(path), "--kind", "regression", "--to", str(tmp_path / "run"), "--quiet"
     )
-    assert "often" in lines[0]
+    assert "a number in row 1, a word in row 2" in lines[0]
 
 
 def test_unknown_family(tmp_path: Path, data: str) -> None:

@@ -71,7 +71,7 @@ def test_a_missing_library_is_said_before_anything_starts(tmp_path, quick_prune,
 
 
 def test_an_unknown_logger_is_refused(tmp_path, quick_prune):
-    with pytest.raises(ConfigurationError, match=r"unknown log_to `tensorbord`\. Did you mean `tensorboard`"):
+    with pytest.raises(ConfigurationError, match=r"unknown log to `tensorbord`\. Did you mean `tensorboard`"):
         quick_prune(tmp_path / "run", log_to=["tensorbord"])
 
 

@@ -33,7 +33,7 @@ def test_every_fault_at_once():
 @pytest.mark.parametrize("name", BAD)
 def test_each_fault_alone(name):
     (fault,) = TrainingSettings(**{name: BAD[name]}).faults("polish_")
-    assert f"polish_{name}` must be" in fault or f"unknown polish_{name} `" in fault
+    assert f"polish_{name}` must be" in fault or f"unknown polish {name.replace('_', ' ')} `" in fault
     assert str(BAD[name]) in fault
 
 

@@ -238,5 +238,5 @@ def test_epochs_count_where_no_steps_are_given(tmp_path):
     settings = TrainingSettings(epochs=1, batch_size=8, learning_rate=1e-3, checkpoints=0, group_by_length=False)
     _, result = train(tmp_path, settings=settings)
     assert result.steps == math.ceil(((len(TRAIN) - 1) // (LENGTH - 1)) / 8)
-    with pytest.raises(ConfigurationError, match="`steps` must be at least 1, got 0"):
+    with pytest.raises(ConfigurationError, match="`steps` must be at least 1 and at most 1,000,000,000, got 0"):
         train(tmp_path, settings=TrainingSettings(steps=0))

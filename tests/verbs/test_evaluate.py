@@ -11,7 +11,6 @@ import typer
 from typer.testing import CliRunner
 
 from secateur.errors import ConfigurationError, MissingExtraError, ModelError
-from secateur.tasks import lm_scores
 from secateur.tasks.lm_scores import Score, Scores
 from secateur.verbs import evaluate as module
 from secateur.verbs.evaluate import evaluate
@@ -98,7 +97,7 @@ def test_where_the_scores_go_is_tried_before_the_work_and_they_are_never_lost(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lm_scores.os, "replace", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(ConfigurationError, match=r"no space left on device\. The scores are printed instead"):
         evaluate("owner/name", task=["colours"], device="cpu", to=tmp_path / "b.json")
     assert str(FOUND) in capsys.readouterr().out
