@@ -30,6 +30,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -40,6 +41,7 @@ from secateur.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
 #: What a snippet says → what the test runs.
 SUBSTITUTIONS = {"--device cuda": "--device cpu", 'device="cuda"': 'device="cpu"', "--mixed-precision bf16 ": ""}
@@ -77,7 +79,14 @@ class Block:
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
+    if page == NOTEBOOK:
+        return [Block("python", "".join(cell["source"]), i) for i, cell in enumerate(cells()) if cell["cell_type"] == "code"]
     return [Block(m[1], m[2], text[: m.start(2)].count("\n") + 1) for m in FENCE.finditer(text)]
+
+
+def cells() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return found
 
 
 # The toys
@@ -315,7 +324,7 @@ def check_pip(words: list[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*PAGES, NOTEBOOK], ids=lambda p: str(p.relative_to(ROOT)))
 def test_snippets_run(page, desk, monkeypatch):
     found = blocks(page)
     if page.name == "evaluate.md":
@@ -333,6 +342,15 @@ def test_snippets_run(page, desk, monkeypatch):
                 run_command(variables, words)
         else:
             assert block.language in ("text", "yaml", "bibtex"), f"{page.name}:{block.line}: `{block.language}` is never run"
+
+
+def test_the_notebook_was_executed():
+    """In one go, without an error, and every cell that has a value shows it."""
+    code = [cell for cell in cells() if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert all(output["output_type"] == "execute_result" for cell in code for output in cell["outputs"])
+    assert all(cell["outputs"] for cell in code)
+    assert "faster" in json.dumps(code[0]["outputs"])
 
 
 # What the pages say
