@@ -90,10 +90,11 @@ def looked_at(folder: Path) -> Iterator[Any]:
 
 def status_of_run(folder: Path) -> Status:
     """Where the run in a folder stands. Raises StudyError where there is none, or it is damaged."""
-    if not (folder / STUDY).exists():
+    begun, here = (folder / FILE).is_file(), (folder / STUDY).exists()
+    if not here and not (begun and find("run", verb_of(folder)).settings.read(folder).store is not None):
         if (process := holder(folder)) is not None:
             return _empty(folder, "running", "it has only just begun", process=process)
-        if (folder / FILE).is_file() and find("run", verb_of(folder)).settings.read(folder).store is None:
+        if begun:
             return _empty(folder, "stopped", "it ended before anything was kept: remove the folder and start again")
     with looked_at(folder) as run:
         return _status(run)
@@ -108,19 +109,17 @@ def _empty(folder: Path, state: str, text: str, process: int | None = None) -> S
 def _status(run: Any) -> Status:
     found, report, folder = state_of(run), report_of(run), run.folder
     state = "running" if found.status == "starting" else found.status
-    so_far = [f"So far: secateur front {quoted(folder)}"] if any(trial.complete for trial in run.trials) else []
-    steps = {
-        "finished": [f"Front:  secateur front {quoted(folder)}", report.next_step()],
-        "running": [f"Follow: secateur watch {quoted(folder)}", *so_far],
-        "stopped": [f"Go on:  secateur resume {quoted(folder)}", *so_far],
-    }
+    step = f"Follow: secateur watch {quoted(folder)}" if state == "running" else f"Go on:  secateur resume {quoted(folder)}"
+    then = [report.next_step() if state == "finished" else step]
+    if any(trial.complete for trial in run.trials):
+        then.append(f"Front:  secateur front {quoted(folder)}")
     facts, text = report.facts(), found.text or ("its process was killed" if state == "stopped" else "")
     return Status(
         folder=run.folder,
         verb=run.configuration.verb,
         about=f"{facts['model']} on {facts['data']}" if "model" in facts else run.about,
         state=state,
-        next=steps[state],
+        next=then,
         stage=found.stage or None,
         text=text,
         done=found.trials,

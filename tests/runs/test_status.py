@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from secateur.cli import app
 from secateur.runs.folder import PROGRESS, open_run
-from secateur.study import RunLock, StageRow, holder
+from secateur.study import RunLock, StageRow, create_store, holder
 
 from .test_older_versions import as_before
 
@@ -65,7 +66,7 @@ def test_finished(pruned: Path, designed: Path) -> None:
         assert (found["state"], found["done"], found["wanted"]) == ("finished", trials, trials)
         assert found["seconds"] > 0
         assert (found["left"], found["process"]) == (None, None)
-        assert then in found["next"][-1]
+        assert then in found["next"][0]
         assert found["stages"][-1]["status"] == "done"
         shown = status(folder)
         assert f"{trials} of {trials} trials" in shown
@@ -129,6 +130,27 @@ def test_a_process_that_is_writing_is_not_disturbed(run: Path, tmp_path: Path) -
 def test_older_runs_stay_as_they_are(run: Path) -> None:
     found = told(as_before(run))
     assert (found["state"], found["done"]) == ("stopped", 6)
+
+
+def test_a_run_that_has_not_got_as_far_as_its_model(tmp_path: Path, pruned: Path) -> None:
+    shutil.copy(pruned / "config.yaml", tmp_path)
+    settings = open_run(pruned).store.settings
+    with create_store(tmp_path / "study.db", settings) as store:
+        found = told(tmp_path)
+        assert (found["state"], found["text"], found["done"]) == ("stopped", "nothing is done yet", 0)
+        store.write_stage(StageRow("warm-up", "running", time.time()))
+        with RunLock(tmp_path):
+            assert (told(tmp_path)["state"], told(tmp_path)["stage"]) == ("running", "warm-up")
+            assert status(tmp_path).splitlines()[-1] == f"Follow: secateur watch {tmp_path}"
+
+
+def test_a_study_elsewhere(run: Path, tmp_path: Path) -> None:
+    """As on a server: the run's folder has no study of its own."""
+    (run / "study.db").rename(tmp_path / "kept.db")
+    settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    (run / "config.yaml").write_text(yaml.safe_dump({**settings, "store": f"sqlite:///{tmp_path / 'kept.db'}"}))
+    with RunLock(run):
+        assert (told(run)["state"], told(run)["stage"]) == ("running", "report")
 
 
 def test_the_first_moments(tmp_path: Path, pruned: Path) -> None:
