@@ -321,6 +321,8 @@ def _study_error(error: Any, name: str) -> StudyError:
         return disk_full(name)
     if "malformed" in low or "not a database" in low or isinstance(cause, UnicodeError):
         return _damaged(name, text)
+    if "disk i/o error" in low:
+        return StudyError(f"`{name}`: the disk failed. Nothing stored so far is lost: see to it and resume.")
     if "readonly" in low or "read-only" in low:
         return StudyError(f"`{name}` cannot be written. Copy its folder to where it can be.")
     if "locked" in low or "busy" in low:

@@ -139,7 +139,7 @@ def test_design_is_killed(quick_design: Any, tmp_path: Path) -> None:
 
 
 def test_prune_is_killed(quick_prune: Any, tmp_path: Path) -> None:
-    killed(tmp_path / "whole", tmp_path, lambda to: quick_prune(to, **PRUNE), 6)
+    killed(tmp_path / "whole", tmp_path, lambda to: quick_prune(to, **PRUNE), 4)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def test_train_is_killed(searched: Path, text: Path, tmp_path: Path) -> None:
         train_on(folder, begin)
         assert trained(folder) == expected
 
-    survived(sample(moments, 15), check)
+    survived(sample(moments, 10), check)
 
 
 def test_export_is_killed(pruned: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_disk_refuses_a_design_run(quick_design: Any, tmp_path: Path) -> None:
         go_on(folder, again)
         assert outcome(folder) == expected
 
-    refused(again, tmp_path, 8, check)
+    refused(again, tmp_path, 5, check)
 
 
 def test_a_disk_refuses_a_pruning_run(quick_prune: Any, tmp_path: Path) -> None:
@@ -310,4 +310,4 @@ def test_a_disk_refuses_a_training(searched: Path, text: Path, tmp_path: Path) -
         train_on(folder, begin)
         assert trained(folder) == expected
 
-    refused(begin, tmp_path, 5, check)
+    refused(begin, tmp_path, 3, check)

@@ -327,6 +327,34 @@ def test_full_disk(store: SqlStore) -> None:
     assert len(store.trials()) == stored + 1
 
 
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("database or disk is full", "the disk is full. Nothing stored so far is lost"),
+        ("disk I/O error", "the disk failed. Nothing stored so far is lost"),
+        ("attempt to write a readonly database", "cannot be written"),
+    ],
+)
+def test_a_commit_that_the_disk_refuses_keeps_nobody_waiting(
+    said: str, means: str, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy.engine.default import DefaultDialect
+
+    def refuse(dialect: Any, connection: Any) -> None:
+        raise sqlite3.OperationalError(said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DefaultDialect, "do_commit", refuse)
+        with pytest.raises(StudyError, match=means):
+            store.set_meta("a", 1)
+    monkeypatch.setattr("secateur.study.database.PATIENCE", 0.0)
+    other = SqlStore.open(store.name)
+    other.set_meta("b", 2)
+    other.close()
+    assert store.get_meta("a") is None
+    assert store.get_meta("b") == 2
+
+
 def test_full_disk_at_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, *args: Any, **options: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
