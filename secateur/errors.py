@@ -6,6 +6,7 @@ import difflib
 import errno
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 
@@ -83,6 +84,9 @@ class EvaluationFailure(Exception):  # noqa: N818 - a state of a trial, not an e
 
 #: What a disk refuses with, beside being full.
 _REFUSALS = (errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.ENAMETOOLONG, errno.ENODEV, errno.ESTALE)
+#: How errors of the libraries that write files by themselves say so: those in Rust by a number, torch by a wrong position.
+_RUST = re.compile(r"\(os error (\d+)\)")
+_CUT_SHORT = re.compile(r"inline_container.*unexpected pos|PytorchStreamWriter failed writing", re.DOTALL)
 
 
 def first_line(error: BaseException) -> str:
@@ -101,10 +105,15 @@ def disk_fault(error: BaseException) -> str | None:
     """Why the disk refused, in a few words, or None where the error has another cause."""
     if disk_is_full(error):
         return "the disk is full"
-    if not isinstance(error, OSError) or error.errno not in _REFUSALS:
+    if _CUT_SHORT.search(str(error)):
+        return "a file could not be written whole"
+    rust = _RUST.search(str(error))
+    code = error.errno if isinstance(error, OSError) else int(rust[1]) if rust else None
+    if code not in _REFUSALS:
         return None
-    said = os.strerror(error.errno).lower()
-    return said if error.filename is None else f"`{os.fsdecode(error.filename)}`: {said}"
+    assert code is not None
+    said, file = os.strerror(code).lower(), getattr(error, "filename", None)
+    return said if file is None else f"`{os.fsdecode(file)}`: {said}"
 
 
 def of_a_file(error: BaseException) -> str:

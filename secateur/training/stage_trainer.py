@@ -15,7 +15,7 @@ from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCall
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
-from secateur.errors import ConfigurationError, StudyError, disk_is_full
+from secateur.errors import ConfigurationError, StudyError, disk_fault, disk_is_full
 from secateur.training.checkpoints import UNFINISHED, diverged, loading, refuse_diverged, resumable
 from secateur.training.distillation import distillation_loss
 from secateur.training.logs import NO_LOGS, Logs
@@ -179,12 +179,12 @@ class StageTrainer(Trainer):
         try:
             super()._save_checkpoint(model, trial)
         except Exception as error:
-            if disk_is_full(error) or shutil.disk_usage(folder).free < 1 << 20:
-                shutil.rmtree(staging, ignore_errors=True)
-                raise StudyError(
-                    f"the disk is full: no checkpoint could be written to `{folder}`. Free some space and resume."
-                ) from error
-            raise
+            full = disk_is_full(error) or (folder.is_dir() and shutil.disk_usage(folder).free < 1 << 20)
+            reason, then = ("the disk is full", "Free some space") if full else (disk_fault(error), "See to the disk")
+            if reason is None:
+                raise
+            shutil.rmtree(staging, ignore_errors=True)
+            raise StudyError(f"{reason}: no checkpoint could be written to `{folder}`. {then} and resume.") from error
         finally:
             self._staging = None
         self.accelerator.wait_for_everyone()
