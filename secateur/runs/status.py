@@ -16,9 +16,9 @@ from secateur.paths import quoted
 from secateur.report.data import Row
 from secateur.report.numbers import SPACE, show
 from secateur.report.terminal import say
-from secateur.runs.folder import STUDY, open_run
+from secateur.runs.folder import open_run
 from secateur.runs.reporting import report_of
-from secateur.runs.settings import FILE, verb_of
+from secateur.runs.settings import FILE, STUDY, verb_of
 from secateur.runs.state import state_of
 from secateur.runs.timing import about as roughly
 from secateur.study import holder, snapshot

@@ -9,7 +9,8 @@ from typing import Any
 
 from secateur.architecture import Architecture
 from secateur.paths import quoted
-from secateur.runs.design.training import CURVE, UNFINISHED
+from secateur.runs.design.forms import CURVE
+from secateur.runs.design.training import UNFINISHED
 from secateur.runs.status import Status
 from secateur.study import holder
 
