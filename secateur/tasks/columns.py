@@ -119,12 +119,7 @@ def _text(value: Any, column: str, where: str, row: int) -> str:
         raise DataError(
             f"`{where}` has {kind} and no text in row {row} of the column `{column}`. Write it as text, or drop it."
         )
-    text = str(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise DataError(f"`{where}` has half a character (a lone surrogate) in row {row} of the column `{column}`.") from None
-    return text
+    return str(value)
 
 
 def structure(value: Any) -> str | None:

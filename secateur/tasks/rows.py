@@ -126,7 +126,13 @@ def _array(path: Path, text: str) -> list[dict[str, Any]]:
 
 def _json(path: Path, kind: str, text: str, line: int = 0) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        found = json.loads(text, object_pairs_hook=_object)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.end].encode("unicode_escape").decode()
+        raise _invalid(path, kind, f"{f'line {line} ' if line else 'it '}has half a character (`{half}` alone)") from None
     except json.JSONDecodeError as error:
         raise _invalid(path, kind, f"line {line or error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a name twice, a number of thousands of digits, lists in lists in lists

@@ -76,7 +76,9 @@ BAD = {
     "a list for a label": ("a.jsonl", changed(2, label=["good"]), "a list in row 2 of the label column"),
     "a list for a text": ("a.jsonl", changed(2, text=["a", "film"]), "a list and no text in row 2 of the column `text`"),
     "an object for a text": ("a.jsonl", changed(5, text={"en": "a film"}), "an object and no text in row 5"),
-    "half a character": ("a.jsonl", changed(6, text="a \ud800 film"), "half a character"),
+    "half a character": ("a.jsonl", changed(6, text="a \ud800 film"), "line 6 has half a character"),
+    "half a character in a label": ("a.jsonl", changed(6, label="\ud800"), "line 6 has half a character"),
+    "half a character in a name": ("a.jsonl", changed(6, **{"\udc00": 1}), "line 6 has half a character"),
     "a line that is broken": (
         "a.jsonl",
         lines(RECORDS[:4]) + '{"text": "a\n',
