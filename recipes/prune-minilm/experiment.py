@@ -37,6 +37,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "default-1e-4": {"strategy": "full", "order": True, "polish": POLISH, **OURS},
     "default-7e-5": {"strategy": "full", "order": True, "polish": POLISH, **OURS, "learning_rate": 7e-5},
     "default-5e-5": {"strategy": "full", "order": True, "polish": POLISH, **OURS, "learning_rate": 5e-5},
+    "chance": {"chance": True},
     "klein2024": {"strategy": "full", "epochs": 5, "learning_rate": 2e-5, "temperature": 10.0, "batch_size": 4},
 }
 
@@ -76,6 +77,7 @@ def main() -> None:
     from secateur.spaces.pruning import Plan, Small
     from secateur.supernet import Supernet, importance, reorder
     from secateur.tasks import load_task
+    from secateur.tasks.chance import chance
     from secateur.training.polish import polish
     from secateur.training.settings import TrainingSettings
     from secateur.training.trainer import train_supernet
@@ -121,6 +123,12 @@ def main() -> None:
         }
         with open(args.out, "a") as file:
             file.write(json.dumps(row) + "\n")
+
+    if method.get("chance"):
+        row = {"task": args.task, "method": "chance", "share": "none", "test": chance(data, "test")[data.task.main]}
+        with open(args.out, "a") as file:
+            file.write(json.dumps(row) + "\n")
+        return
 
     test_batches = list(data.batches("test", 1024))
 

@@ -29,15 +29,21 @@ TASKS = {"stsb": "STS-B (Spearman)", "sst2": "SST-2, 20,000 sentences (accuracy)
 #: The learning rate that `--preset default` takes on each task: the rule is in secateur/training/settings.py.
 CHOSEN = {"stsb": "default-1e-4", "mrpc": "default-1e-4", "sst2": "default-5e-5"}
 
+#: Layer dropping as it was first tried, and with as many epochs as all our stages together, at three learning rates.
+DROPPING = ("layer-dropping", "layer-dropping-12-5e-5", "layer-dropping-12-1e-4", "layer-dropping-12-2e-4")
+#: What is set side by side: our share of the layers' parameters, and the nearest number of layers.
+BESIDE = (("0.2", "0.167"), ("0.3", "0.333"), ("0.5", "0.5"), ("0.7", "0.667"))
+
 Key = tuple[str, str, str, bool]
 
 
-def scores() -> dict[Key, list[float]]:
-    """(task, method, share, polished) → test scores of the seeds."""
+def scores(column: str = "test") -> dict[Key, list[float]]:
+    """(task, method, share, polished) → scores of the seeds on test (or validation) data."""
     found: dict[Key, list[float]] = defaultdict(list)
     with (HERE / "scores.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            found[row["task"], row["method"], row["share"], row["polished"] == "1"].append(float(row["test"]))
+            if row[column]:
+                found[row["task"], row["method"], row["share"], row["polished"] == "1"].append(float(row[column]))
     return dict(found)
 
 
@@ -76,16 +82,51 @@ def table(task: str) -> str:
     return "\n".join(lines)
 
 
+def dropped(task: str, share: str) -> list[float]:
+    """Layer dropping's test scores, with the epochs and learning rate that validate best at this number of layers."""
+    validated, tested = scores("validation"), scores()
+    known = [method for method in DROPPING if (task, method, share, False) in validated]
+    return tested[task, max(known, key=lambda method: mean(validated[task, method, share, False])), share, False]
+
+
 def layer_dropping() -> str:
     """The first n layers, fine-tuned: shares are n sixths."""
     found = scores()
     shares = sorted({share for _, method, share, _ in found if method == "layer-dropping"}, key=float)
     head = " | ".join(f"{n} layer{'s' if n > 1 else ''} ({float(s):.0%})" for n, s in enumerate(shares, 1))
     lines = [f"| layer dropping | {head} |", "|---|" + "---|" * len(shares)]
-    lines += [
-        f"| {title} | {' | '.join(cell(found.get((task, 'layer-dropping', s, False))) for s in shares)} |"
-        for task, title in TASKS.items()
-    ]
+    for task, title in TASKS.items():
+        for method in DROPPING:
+            rate = method.removeprefix("layer-dropping-12-")
+            how = "5 epochs at 5e-5" if method == "layer-dropping" else f"12 epochs at {rate}"
+            cells = [cell(found.get((task, method, s, False))) for s in shares]
+            lines.append(f"| {title}, {how} | {' | '.join(cells)} |")
+        lines.append(f"| **{title}, chosen on validation data** | {' | '.join(cell(dropped(task, s)) for s in shares)} |")
+    return "\n".join(lines)
+
+
+def beside() -> str:
+    """The default preset beside layer dropping, chance and the unpruned network: test scores."""
+    found = scores()
+    head = " | ".join(f"{100 * float(ours):.0f} %" for ours, _ in BESIDE)
+    lines = [f"| | {head} | unpruned | chance |", "|---|" + "---|" * (len(BESIDE) + 2)]
+    for task, title in TASKS.items():
+        ends = f"{best_unpruned(task):.3f} | {found[task, 'chance', 'none', False][0]:.3f}"
+        ours = [f"**{mean(found[task, CHOSEN[task], share, True]):.3f}**" for share, _ in BESIDE]
+        theirs = [f"{mean(dropped(task, share)):.3f}" for _, share in BESIDE]
+        lines += [f"| {title}: Secateur | {' | '.join(ours)} | {ends} |", f"| layer dropping | {' | '.join(theirs)} | | |"]
+    return "\n".join(lines)
+
+
+def above_chance() -> str:
+    """What the default preset keeps of what the unpruned network learned above chance, in per cent."""
+    found = scores()
+    lines = ["| share of what was learned above chance | 10 % | 20 % | 30 % | 50 % | 70 % |", "|---|---|---|---|---|---|"]
+    for task, title in TASKS.items():
+        chance = found[task, "chance", "none", False][0]
+        learned = best_unpruned(task) - chance
+        cells = [f"{100 * (mean(found[task, CHOSEN[task], s, True]) - chance) / learned:.0f} %" for s in SHARES]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -106,7 +147,7 @@ def best_unpruned(task: str) -> float:
 
 
 def everything() -> str:
-    return "\n\n".join([retained(), *(table(task) for task in TASKS), layer_dropping()])
+    return "\n\n".join([beside(), retained(), above_chance(), *(table(task) for task in TASKS), layer_dropping()])
 
 
 if __name__ == "__main__":
