@@ -51,8 +51,8 @@ class Option:
         if unknown:
             return UnknownNameError(name.replace("_", " "), shown(unknown[0]).strip("'"), self.known or ()).faults[0]
         if not fits(value, hint):
-            said = " or ".join(words for words in _words(hint) if words)
-            return f"`{name}` must be {said}, got {shown(value)}."
+            kinds = " or ".join(words for words in _words(hint) if words)
+            return f"`{name}` must be {kinds}, got {shown(value)}."
         numbers = [v for v in several if isinstance(v, int | float) and not isinstance(v, bool)]
         return next((said for v in numbers if (said := self._number_fault(name, v)) is not None), None)
 

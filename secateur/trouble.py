@@ -82,9 +82,9 @@ def keep(error: BaseException, folders: Iterable[Path]) -> Path:
                 return folder / LOG
         except OSError:
             continue
-    with tempfile.NamedTemporaryFile(prefix="secateur-", suffix=".log", delete=False) as file:
-        file.write(data)
-    return Path(file.name)
+    with tempfile.NamedTemporaryFile(prefix="secateur-", suffix=".log", delete=False) as own:
+        own.write(data)
+    return Path(own.name)
 
 
 def _without_passwords(text: str) -> str:

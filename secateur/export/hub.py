@@ -11,7 +11,7 @@ def check_push(name: str, token: str | None = None) -> None:
     """Refuse, before anything is exported, a name that no hub takes, and a push without a token."""
     from huggingface_hub import constants, get_token
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+from typing import Any
 
 import secateur.report.charts as charts
 import secateur.report.prune_rows as rows_of
@@ -54,7 +55,7 @@ def pareto_figure(data: ReportData) -> charts.Figure:
     for trace in traces:
         if trace.meta["role"] == "line":
             trace.update(mode="lines", hoverinfo="skip", hovertext=None, visible=visible)
-    axes = {name: _axis(data, name) for name in data.quantities}
+    axes: dict[str, Any] = {name: _axis(data, name) for name in data.quantities}
     return charts.scatter_figure(
         traces,
         charts.axis(x, data.metric_title),

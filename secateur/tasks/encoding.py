@@ -35,7 +35,7 @@ class _Text(io.TextIOWrapper):
     def read(self, size: int | None = -1, /) -> str:
         return _sound(super().read(size))
 
-    def readline(self, size: int = -1, /) -> str:  # also what iterating calls
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # also what iterating calls
         return _sound(super().readline(size))
 
 
@@ -54,7 +54,7 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         with contextlib.ExitStack() as stack:
             data: IO[bytes] = stack.enter_context(path.open("rb"))
             if path.name.lower().endswith(".gz"):
-                data = stack.enter_context(gzip.GzipFile(fileobj=data))
+                data = stack.enter_context(gzip.GzipFile(fileobj=data))  # type: ignore[arg-type]
             buffered = io.BufferedReader(data, _LOOK)  # type: ignore[type-var]
             text = stack.enter_context(_Text(buffered, encoding=_encoding(buffered.peek(_LOOK)[:_LOOK]), newline=""))
             try:

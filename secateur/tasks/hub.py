@@ -30,7 +30,7 @@ def hub() -> Iterator[None]:
 
 
 def _answers(address: str) -> bool:
-    from huggingface_hub.utils import get_session
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
     try:
         get_session().head(address, timeout=PATIENCE)

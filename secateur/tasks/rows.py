@@ -46,7 +46,7 @@ def _read_separated(path: Path, file: IO[str], kind: str, rows: int | None) -> t
         separator, quoting = said[1] if said else _separator(head), csv.QUOTE_MINIMAL
         if said:
             next(lines)
-    reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=kind == "csv")
+    reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=kind == "csv")  # type: ignore[arg-type]
     records = _records(path, reader, kind)
     header = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(next(records, []))]
     found = []

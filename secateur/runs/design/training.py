@@ -215,7 +215,7 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
                 raise ValueError("it holds no settings {…}")
         except (ValueError, OSError, RecursionError) as error:
             raise StudyError(f"`{file}` is damaged: {one_line(error)}. Name another folder.") from error
-        before = {_RENAMED.get(name, name): value for name, value in said.items()}
+        before = {str(_RENAMED.get(name, name)): value for name, value in said.items()}
         other = sorted(name for name in started.keys() | before.keys() if started.get(name) != before.get(name))
         if other:
             raise StudyError(
