@@ -49,7 +49,7 @@ def runs_stops_and_resumes(store: str, quick_design: Any, folder: Path) -> None:
     resume(folder / "there", progress=False).close()
     quick_design(folder / "here", **COUNTED).close()
     assert story(folder / "there") == story(folder / "here")
-    assert [m.values for m in front(folder / "there").members] == [m.values for m in front(folder / "here").members]
+    assert [m.key for m in front(folder / "there").members] == [m.key for m in front(folder / "here").members]
     assert CliRunner().invoke(app, ["front", str(folder / "there")]).exit_code == 0
     page = DesignReport(open_run(folder / "there")).write().read_text(encoding="utf-8")
     assert store not in page  # it may hold a password
