@@ -139,6 +139,7 @@ def design_html(data: DesignReportData) -> str:
         summary=lead,
         about=told,
         units=rows_of.in_units(data, average),
+        times={c: [rows_of.times_less(data, average, which, [c]) for which in ("front", "between")] for c in data.costs},
         others={name: rows_of.times_less(data, rows_of.comparison_average(data, name)) for name in rows_of.families(data)[1:]},
         slices={f"{x},{y}": f"{title(y)} against {title(x)}" for x, y in rows_of.slice_pairs(data)},
         comparison=rows_of.comparison_table(data),

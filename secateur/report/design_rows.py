@@ -151,8 +151,8 @@ def families(data: DesignReportData) -> list[str]:
 
 def comparison_average(data: DesignReportData, family: str | None = None) -> Row:
     """The savings averaged over the baselines of a family (by default the first) that the front reaches; `reached` says how
-    many, `baselines` out of how many; `<cost>_times` how many times the front's cost the baselines' is. `largest` is the row
-    of the reached baseline with the highest proxy, or None.
+    many, `baselines` out of how many; `<cost>_front_times` and `<cost>_between_times` how many times the front's cost the
+    baselines' is. `largest` is the row of the reached baseline with the highest proxy, or None.
     """
     family = next(iter(families(data)), None) if family is None else family
     rows = [row for row in comparison_rows(data) if row["family"] == family]
@@ -161,9 +161,9 @@ def comparison_average(data: DesignReportData, family: str | None = None) -> Row
     for name in (f"{cost}_{what}" for cost in data.costs for what in ("saving", "between_saving", "together")):
         values = [row[name] for row in reached if row[name] is not None]
         average[name] = float(np.mean(values)) if values else None
-    for cost in data.costs:
-        times = [row[cost] / row[f"{cost}_front"] for row in reached if row[cost] and row[f"{cost}_front"]]
-        average[f"{cost}_times"] = float(np.mean(times)) if times else None
+    for name, cost in ((f"{cost}_{which}", cost) for cost in data.costs for which in ("front", "between")):
+        times = [row[cost] / row[name] for row in reached if row[cost] and row[name]]
+        average[f"{name}_times"] = float(np.mean(times)) if times else None
     average["largest"] = max(reached, key=lambda row: float(row["proxy"]), default=None)
     return average
 
@@ -216,15 +216,16 @@ def summary(data: DesignReportData) -> tuple[str, str]:
         return f"{size}.", ""
     count, whole = average["reached"], average["baselines"]
     which = f"the {count}" if count == whole else f"{count} of the {whole}"
-    about = f"than layer-scaled {families(data)[0]} at equal {title(data.proxy)}, on average over {which} networks"
-    return parts, f"{about}; {size}."
+    equal = times_less(data, average, "between")
+    about = f"than layer-scaled {families(data)[0]} at equal {title(data.proxy)} or more, on average over {which} networks"
+    return parts, f"{about}{f' (interpolated to equal {title(data.proxy)}: {equal})' if equal else ''}; {size}."
 
 
-def times_less(data: DesignReportData, average: Row) -> str:
-    """`1.21 × faster, 1.05 × less memory`: how many times the front's costs the baselines' are."""
+def times_less(data: DesignReportData, average: Row, which: str = "front", costs: Sequence[str] | None = None) -> str:
+    """`1.21 × faster, 1.05 × less memory`: how many times the front's costs the baselines' are; `between`: interpolated."""
     told = []
-    for cost in data.costs:
-        if (times := average[f"{cost}_times"]) is not None:
+    for cost in data.costs if costs is None else costs:
+        if (times := average[f"{cost}_{which}_times"]) is not None:
             few = "fewer" if shown_as(cost) == "count" else "less"
             less, more = ("faster", "slower") if cost == "latency" else (f"{few} {title(cost)}", f"more {title(cost)}")
             told.append(f"{max(times, 1 / times):.2f} × {less if times >= 1 else more}")

@@ -94,7 +94,7 @@ def show(value: Any, how: str) -> str:
     if how == "points":
         return signed(value)
     if how == "share":
-        return f"{value * 100:.1f}{SPACE}%"
+        return f"{value * 100:.1f}{SPACE}%".replace("-", "−")
     return seconds(value) if how == "seconds" else _scaled(value, {"count": "", "bytes": "B"}[how])
 
 
@@ -112,11 +112,6 @@ def detail(name: str, value: Any) -> str:
     if how == "flag":
         return "yes" if value else "no"
     return show(value, how) if how else f"{value:.4g}"
-
-
-def lower_by(part: float) -> str:
-    """A share saved, in words: 0.123 → 12.3 % lower; negative shares are higher."""
-    return f"{show(abs(part), 'share')} {'lower' if part >= 0 else 'higher'}"
 
 
 def with_unit(quantity: str, value: float) -> str:

@@ -11,7 +11,7 @@ from secateur import __version__
 from secateur.errors import MissingExtraError
 from secateur.report.charts import plotly_javascript
 from secateur.report.data import Row, RunData
-from secateur.report.numbers import detail, lower_by, show
+from secateur.report.numbers import detail, show
 from secateur.report.rows import MARGIN, hypervolume_rows, settings_rows, stage_times, status_counts, trials_table
 
 if TYPE_CHECKING:
@@ -93,5 +93,4 @@ def _environment() -> Environment:
     environment.filters["show"] = show
     environment.filters["embedded"] = lambda value: Markup(embedded(value))  # `embedded` has escaped it
     environment.filters["detail"] = lambda value, name: detail(name, value)
-    environment.filters["lower_by"] = lower_by
     return environment

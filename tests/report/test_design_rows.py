@@ -158,11 +158,11 @@ def test_latency_and_memory_are_shown_whatever_the_objectives(tiny_design):
 def test_summary(tiny_design):
     assert design_rows.summary(tiny_design) == (
         "2.00 × faster, 3.00 × less memory",
-        "than layer-scaled GPT-2 small at equal decoder parameters, on average over 2 of the 3 networks; "
-        "4 architectures on the Pareto front.",
+        "than layer-scaled GPT-2 small at equal decoder parameters or more, on average over 2 of the 3 networks "
+        "(interpolated to equal decoder parameters: 2.18 × faster); 4 architectures on the Pareto front.",
     )
     assert design_rows.summary(dataclasses.replace(tiny_design, baselines=[])) == ("4 architectures on the Pareto front.", "")
-    average = {"latency_times": 0.8, "memory_times": 0.5}
+    average = {"latency_front_times": 0.8, "memory_front_times": 0.5}
     assert design_rows.times_less(tiny_design, average) == "1.25 × slower, 2.00 × more memory"
 
 

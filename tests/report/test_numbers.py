@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateur.report.numbers import SPACE, detail, lower_by, show, with_unit
+from secateur.report.numbers import SPACE, detail, show, with_unit
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,6 @@ def test_a_count_is_within_half_a_percent(value):
     number, prefix = show(value, "count").split(SPACE)
     assert float(number) * {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[prefix] == pytest.approx(value, rel=0.0051)
     assert 1 <= float(number) <= 999
-
-
-def test_a_share_saved_in_words():
-    assert lower_by(0.1234) == f"12.3{SPACE}% lower"
-    assert lower_by(-0.05) == f"5.0{SPACE}% higher"
 
 
 def test_values_in_messages_have_their_units():

@@ -90,7 +90,7 @@ class DesignReport(Report):
         return row | {"choices": choices}
 
     def lead(self) -> str:
-        return ": ".join(filter(None, summary(self.data()))).replace(SPACE, " ")
+        return " ".join(filter(None, summary(self.data()))).replace(SPACE, " ")
 
     def next_step(self) -> str:
         return f"Train:  {self._train('KEY')}"

@@ -87,7 +87,7 @@ class DesignWork(Work):
         steady = check_steady(self.setup, allow=bool(self.c.unsteady))
         self.log.write("steadiness", spread=steady.spread)
         if steady.spread > 0.1:
-            self.note(f"This device was not steady: {steady}.")
+            self.note(f"This device was not steady: {str(steady).rstrip('.')}.")
 
     @property
     def _timed(self) -> bool:
