@@ -9,7 +9,7 @@ from typing import Any
 from secateur.anatomy import ANATOMIES
 from secateur.checkpoints.foreign import size_fault
 from secateur.errors import ModelError, one_line
-from secateur.paths import checked
+from secateur.paths import checked, reason
 
 
 def local(name: str | Path) -> Path | None:
@@ -39,7 +39,9 @@ def described(folder: str | Path) -> dict[str, Any]:
             raise ValueError("it names no `model_type`")
         if fault := size_fault(found, found["model_type"] in ANATOMIES):
             raise ValueError(fault)
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ModelError(f"`{file}` cannot be read: {reason(error)}.") from error
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"`{file}` is damaged: {one_line(error)}.") from error
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,11 @@ def check_weights(folder: Path, build: Callable[[], Any]) -> None:
     """
     import torch
 
-    there = sum(file.stat().st_size for pattern in ("*.safetensors", "*.bin") for file in folder.glob(pattern))
+    files = [file for pattern in ("*.safetensors", "*.bin") for file in folder.glob(pattern)]
+    closed = [file for file in files if not os.access(file, os.R_OK)]
+    if closed:  # else said to be missing
+        raise ModelError(f"`{closed[0]}` cannot be read: permission denied.")
+    there = sum(file.stat().st_size for file in files)
     with torch.device("meta"):
         wanted = sum(parameter.numel() for parameter in build().parameters())
     if there and wanted > 8 * there:  # not even one bit for each

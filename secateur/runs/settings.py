@@ -12,6 +12,7 @@ import yaml
 from secateur.catalogue import listed
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
+from secateur.paths import reason
 from secateur.settings import MOST_THREADS, Settings, fits, option
 from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
@@ -153,7 +154,9 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
         raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
     if fault is not None:
         hint = "" if kept is None else f" Remove it, and the settings are taken from {STUDY}."
-        raise StudyError(f"`{path}` cannot be read: {one_line(fault)}.{hint}") from fault
+        raise StudyError(
+            f"`{path}` cannot be read: {reason(fault) if isinstance(fault, OSError) else one_line(fault)}.{hint}"
+        ) from fault
     return found
 
 

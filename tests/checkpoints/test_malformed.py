@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,13 @@ def test_weights_that_are_none(act: Callable[[Any], Any], model: Path) -> None:
         refused(lambda: act(str(model)), "cannot be loaded|could not be loaded")
     weights.unlink()
     refused(lambda: act(str(model)), "cannot be loaded|could not be loaded")
+
+
+@pytest.mark.parametrize("act", [prepared, load_any, load_causal])
+def test_weights_that_cannot_be_read(act: Callable[[Any], Any], model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: "safetensors" not in str(path) and usual(path, mode))
+    refused(lambda: act(str(model)), r"model\.safetensors` cannot be read: permission denied")
 
 
 def test_weights_that_are_not_numbers(model: Path) -> None:
