@@ -59,7 +59,8 @@ def watched(folder: Path) -> Iterator[Browser]:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
+    # what SQLite keeps beside a database while somebody has it open comes and goes
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
