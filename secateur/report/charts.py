@@ -66,11 +66,11 @@ def axis(quantity: str, metric: str = "score") -> dict[str, Any]:
     return {"title": {"text": name}, "tickformat": tickformat, "ticksuffix": suffix, "zeroline": False, "automargin": True}
 
 
-def level(axis: str, value: float, text: str) -> dict[str, Any]:
-    """A dashed line across the plot at a value of the `axis` x or y, named at its end."""
+def level(axis: str, value: float, text: str, side: str = "top") -> dict[str, Any]:
+    """A dashed line across the plot at a value of the `axis` x or y, named at its end; `side`: of the name, at the line."""
     along = "y" if axis == "x" else "x"
     ends = {f"{axis}0": value, f"{axis}1": value, f"{along}0": 0, f"{along}1": 1, f"{along}ref": "paper"}
-    label = {"text": text, "textposition": "end", "font": {"color": GREY, "size": 12}}
+    label = {"text": text, "textposition": "end", "yanchor": side, "font": {"color": GREY, "size": 12}}
     return {"type": "line", **ends, "line": {"color": GREY, "width": 1.5, "dash": "dash"}, "label": label, "layer": "below"}
 
 

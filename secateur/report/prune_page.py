@@ -42,11 +42,12 @@ def pareto_figure(data: ReportData) -> charts.Figure:
     # A line through the front has a meaning only where the two axes are all the objectives.
     visible = set(data.objective_names) == {x, y}
     # What is no better than chance is grey.
-    good, bad = ([e for e in front if data.by_luck(e["values"].get("error")) is luck] for luck in (False, True))
+    bad = [entry for entry in [*front, *polished] if data.by_luck(entry["values"].get("error"))]
+    front, polished = ([entry for entry in some if entry not in bad] for some in (front, polished))
     groups = [
         _group(data, "trial", "trials", charts.beside_the_front(data), {"color": charts.GREY, "size": 6, "opacity": 0.4}),
         _group(data, "line", "Pareto front", best, {"color": charts.GREEN}),
-        _group(data, "front", "shared weights", good, {"color": charts.GREEN, "size": 9}),
+        _group(data, "front", "shared weights", front, {"color": charts.GREEN, "size": 9}),
         _group(data, "chance", "no better than chance", bad, {"color": charts.GREY, "size": 9}),
         _group(data, "polished", "polished", polished, {"color": charts.ORANGE, "size": 11, "symbol": "diamond"}),
         _group(data, "unpruned", "unpruned", unpruned, {"color": charts.VIOLET, "size": 15, "symbol": "star"}),
@@ -72,8 +73,10 @@ def _polished(entry: Row) -> Row:
 
 def _axis(data: ReportData, name: str) -> dict[str, object]:
     """What the page needs to draw a quantity along an axis: title, axis, and the lines that go with it on either."""
-    level = 1 - data.chance if name == "error" and data.chance is not None else None
-    lines = {place: [] if level is None else [charts.level(axis, level, "chance")] for place, axis in PLACES.items()}
+    lines: dict[str, list[object]] = {place: [] for place in PLACES}
+    if name == "error" and data.chance is not None:
+        side = "bottom" if data.doubt else "top"  # where the networks are, there is room
+        lines = {place: [charts.level(axis, 1 - data.chance, "chance", side)] for place, axis in PLACES.items()}
     return {"title": title(name), "axis": charts.axis(name, data.metric_title), **lines}
 
 

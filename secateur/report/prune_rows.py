@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -124,13 +125,15 @@ def metrics_table(data: ReportData, entry: Row) -> Table:
 
 def cards(data: ReportData) -> list[Row]:
     """At each share of the unpruned network's size, the member that the run's rule of choice names, as a row of the table with
-    its gain in words: the first of them, and the others."""
+    its gain in words: the first of them, and the others. Shares at which it is the same member are one card, from `limit` to
+    `last`."""
     entries = {entry["key"]: entry for entry in data.front}
     found: list[Row] = []
-    for card in data.cards:
-        entry = entries[card["key"]]
-        first, _, others = str(entry.get("gain_text") or "").partition(", ")
-        found.append({**front_row(data, entry), **card, "gain": first, "further": others})
+    for key, group in itertools.groupby(data.cards, lambda card: str(card["key"])):
+        limits = [card["limit"] for card in group]
+        first, _, others = str(entries[key].get("gain_text") or "").partition(", ")
+        card = {"limit": limits[0], "last": limits[-1], "gain": first, "further": others}
+        found.append(front_row(data, entries[key]) | card)
     return found
 
 

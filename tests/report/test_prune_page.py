@@ -40,6 +40,9 @@ def test_chance_is_a_dashed_line_and_what_is_no_better_is_grey(tiny):
     assert all("no better than chance" in text for text in traces["chance"]["hovertext"])
     assert "no better" not in traces["front"]["hovertext"][0]
     assert not prune_page.pareto_figure(tiny)["layout"].get("shapes")
+    worse = roles(prune_page.pareto_figure(dataclasses.replace(tiny, chance=0.76)))
+    assert worse["chance"]["customdata"] == ["e", "a", "c", "c"]  # with its polished weights too
+    assert "polished" not in worse
 
 
 def test_pareto_hover_shows_the_architecture_escaped(tiny):

@@ -144,6 +144,12 @@ def test_cards_show_the_weights_that_an_export_writes(tiny):
     assert (half["gain"], half["further"]) == ("2.5 × faster", "60 % smaller, −3.0 points")
 
 
+def test_shares_with_the_same_best_are_one_card(tiny):
+    cards = [{"limit": 0.1, "key": "a"}, {"limit": 0.2, "key": "a"}, {"limit": 0.5, "key": "c"}]
+    found = prune_rows.cards(dataclasses.replace(tiny, cards=cards))
+    assert [(card["limit"], card["last"], card["key"]) for card in found] == [(0.1, 0.2, "a"), (0.5, 0.5, "c")]
+
+
 def test_shares_are_of_the_body_where_it_is_known(tiny):
     front = [{**e, "values": {**e["values"], "body_parameters": e["values"]["parameters"] - 100}} for e in tiny.front]
     unpruned = {**tiny.unpruned, "values": {**tiny.unpruned["values"], "body_parameters": 300}}

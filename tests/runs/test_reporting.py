@@ -133,6 +133,13 @@ def test_the_page_that_a_run_writes_at_its_end_is_a_finished_ones(pruned: Path, 
         assert ending.journal[-1]["seconds"] > 0
 
 
+def test_further_figures_say_which_data_they_are_of(pruned: Path) -> None:
+    run = open_run(pruned)
+    details = PruneReport(run).data().front[0]["details"]
+    assert {f"{name}, validation" for name in run.task["metrics"]} <= set(details)
+    assert not set(run.task["metrics"]) & set(details)
+
+
 def test_trainings_are_shown_in_the_order_they_ran(pruned: Path) -> None:
     run = open_run(pruned)
     names = list(PruneReport(run).data().curves)

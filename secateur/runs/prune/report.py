@@ -95,7 +95,9 @@ class PruneReport(Report):
             "architecture": str(member.architecture),
             "plan": member.plan.as_dict(),
             "values": {**member.values, "error": member.trial.values["error"]},
-            "details": dict(member.details),
+            "details": {
+                f"{n}, validation" if n in self.run.task.get("metrics", ()) else n: v for n, v in member.details.items()
+            },
             "test": member.shared_test,
             "weights": member.weights,
             "gain": member.gain.as_dict(),
