@@ -158,11 +158,17 @@ def report_of(run: Any) -> Report:
 
 
 @dataclass(frozen=True)
-class Members:
-    """Members of a run, to be shown."""
+class Members(Sequence[Any]):
+    """Members of a run: a list that can be shown."""
 
     run: Any
     members: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.members[index]
 
     def show(self) -> None:
         report_of(self.run).show(self.members)

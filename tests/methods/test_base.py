@@ -39,7 +39,7 @@ def test_a_method_without_stages_of_its_own_ends_in_a_checkpoint(
     monkeypatch.setitem(catalogue.CATALOGUE["method"], "untrained", entry)
     monkeypatch.setattr("secateur.catalogue.import_module", lambda name: _modules(name))
     run = quick_prune(tmp_path / "run", method="untrained", trials=3, polish=False)
-    assert [row.name for row in Journal(run.store).rows()] == ["network", "search", "report"]
+    assert [row.name for row in Journal(run.store).rows()] == ["network", "search", "measure", "report"]
     member = run.front[-1]
     member.save(tmp_path / "pruned")
     tokens = torch.tensor([[2, 5, 6, 3]])
