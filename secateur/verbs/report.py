@@ -24,20 +24,25 @@ Which = Annotated[
 
 @dataclass(frozen=True)
 class Page(RunTables):
-    """The report of a run: a page that is written when it is shown, or tables."""
+    """The report of a run, as a page (`write`) or as tables (`as_dict`, `rows`)."""
 
     to: Path | None = None
     open: bool = False
+
+    def write(self) -> Path:
+        """Write the page, and return where it is."""
+        try:
+            path: Path = report_of(self.run).write(self.to)
+        except OSError as error:
+            where, hint = (self.run.folder, " Name a file elsewhere: --to.") if self.to is None else (self.to, "")
+            raise StudyError(f"`{where}` cannot be written: {(error.strerror or str(error)).lower()}.{hint}") from error
+        return path
 
     def show(self) -> None:
         """Write the page, and say where it is."""
         if self.table is not None:
             raise ConfigurationError("--table chooses what --json and --csv print: add one of them.")
-        try:
-            path = report_of(self.run).write(self.to)
-        except OSError as error:
-            where, hint = (self.run.folder, " Name a file elsewhere: --to.") if self.to is None else (self.to, "")
-            raise StudyError(f"`{where}` cannot be written: {(error.strerror or str(error)).lower()}.{hint}") from error
+        path = self.write()
         if self.open:
             import webbrowser
 

@@ -76,7 +76,7 @@ def test_a_finished_run_opens_and_shows_what_it_found(verb: str, pruned: Path, c
     assert (run.trials[0].curve, run.trials[0].seconds, run.trials[0].continues) == ((), None, None)
     run.close()
     (folder / "report.html").unlink()
-    assert report(folder).is_file()
+    assert report(folder).write().is_file()
     resume(folder, progress=False).close()
     assert story(folder) == story(made)
 
