@@ -77,8 +77,8 @@ def keep(error: BaseException, folders: Iterable[Path]) -> Path:
     for folder in folders:
         try:
             if (folder / FILE).is_file():
-                with (folder / LOG).open("ab") as file:
-                    file.write(data)
+                with (folder / LOG).open("ab") as log:
+                    log.write(data)
                 return folder / LOG
         except OSError:
             continue

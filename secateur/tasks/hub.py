@@ -30,10 +30,10 @@ def hub() -> Iterator[None]:
 
 
 def _answers(address: str) -> bool:
-    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
+    import huggingface_hub
 
     try:
-        get_session().head(address, timeout=PATIENCE)
+        huggingface_hub.get_session().head(address, timeout=PATIENCE)
     except Exception:  # of whatever library the session is
         return False
     return True

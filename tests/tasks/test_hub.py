@@ -26,7 +26,7 @@ class Session:
 @pytest.mark.parametrize("error", [None, ConnectionError("no route"), RuntimeError("of another library")])
 def test_it_is_asked_once(error: Exception | None, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(error)
-    monkeypatch.setattr("huggingface_hub.utils.get_session", lambda: session)
+    monkeypatch.setattr("huggingface_hub.get_session", lambda: session)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with hub():
         assert (error is not None) == constants.HF_HUB_OFFLINE
@@ -40,7 +40,7 @@ def test_it_is_asked_once(error: Exception | None, monkeypatch: pytest.MonkeyPat
 
 def test_advice_that_is_followed_already_is_not_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr("huggingface_hub.utils.get_session", lambda: Session(ConnectionError()))
+    monkeypatch.setattr("huggingface_hub.get_session", lambda: Session(ConnectionError()))
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: (_ for _ in ()).throw(OSError("nothing there")))
     monkeypatch.delenv("SECATEUR_DATA", raising=False)
     with pytest.raises(DataError, match="or set SECATEUR_DATA to a folder of such folders"):

