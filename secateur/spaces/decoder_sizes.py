@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from secateur.errors import ConfigurationError
-from secateur.settings import MOST_TOKENS, Settings, option
+from secateur.settings import MOST_TOKENS, Settings, fits, option
 
 #: Where the clusters of an adaptive embedding end unless one says otherwise: those of Baevski & Auli (2019) for words.
 CUTOFFS = (20_000, 40_000, 200_000)
+#: No network is wider.
+MOST_WIDTH = 1_000_000
 #: No vocabulary is larger.
 MOST_VOCABULARY = 10_000_000
+
+
+class _Choices(TypedDict):
+    backbone: str
+    width: int
+    heads: list[int]
+    inner: list[int]
+    embedding: int
+    factor: int
+
+
+def choices_fault(choices: dict[str, Any]) -> str | None:
+    """Why there is no decoder language model with these choices, whatever its space; None where there is one."""
+    if not fits(choices, _Choices):
+        return f"it must have {', '.join(_Choices.__annotations__)}, whole numbers all but the first"
+    width, heads, inner = choices["width"], choices["heads"], choices["inner"]
+    if not heads or len(heads) != len(inner):
+        return f"it needs heads and inner widths for each layer, got {len(heads)} and {len(inner)}"
+    if min(width, *heads, *inner) < 1 or max(width, *inner) > MOST_WIDTH or any(width % h for h in heads):
+        return f"its widths must lie in 1…{MOST_WIDTH:,} and its heads divide the width, got width {width}"
+    if not 0 <= choices["embedding"] <= MOST_WIDTH or not 1 <= choices["factor"] <= MOST_WIDTH:
+        return f"its embedding and factor must lie in 0…{MOST_WIDTH:,}, got {choices['embedding']} and {choices['factor']}"
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -230,7 +230,7 @@ class SqlStore(Store):
 
     def _check(self, row: Row[Any], types: Mapping[str, Any]) -> None:
         """SQLite keeps anything in any column: raise StudyError where a field is not of its type."""
-        wrong = [name for name, hint in types.items() if not fits(row._mapping[name], hint)]
+        wrong = [name for name, hint in types.items() if not fits(row._mapping[name], hint) or _endless(row._mapping[name])]
         if wrong:
             raise damaged(self.name, f"`{wrong[0]}` is {shown(row._mapping[wrong[0]])}")
 
@@ -243,6 +243,10 @@ class SqlStore(Store):
         if not all(fits(found, kind) for kind in (hint if isinstance(hint, tuple) else (hint,))):
             raise damaged(self.name, shown(found))
         return found
+
+
+def _endless(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _next_told(connection: Connection) -> int:

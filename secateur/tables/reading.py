@@ -15,6 +15,7 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.errors import DataError
 from secateur.paths import checked
+from secateur.spaces.decoder_sizes import choices_fault
 from secateur.tables.table import UNSTATED, Table
 from secateur.tasks import files
 
@@ -28,7 +29,7 @@ def read_trained(path: str | Path) -> Table:
     Where there: `source`, `seed`, `steps` and `curve` (the validation loss, nats per token, at those steps), `parameters`,
     `decoder_parameters`, `latency` and `train_seconds` in seconds, `memory` in bytes. Raises DataError with row and reason.
     """
-    return read_table(
+    found = read_table(
         path,
         metrics=("perplexity",),
         numbers=("parameters", "decoder_parameters", "latency", "memory"),
@@ -37,6 +38,11 @@ def read_trained(path: str | Path) -> Table:
         seconds="train_seconds",
         geometric=("perplexity",),
     )
+    for row, architecture in enumerate(found.architectures, 1):
+        fault = choices_fault(dict(architecture.choices)) if architecture.space == "decoder" else None
+        if fault is not None:
+            raise DataError(f"`{path}`, row {row}: `architecture` is no decoder language model: {fault}.")
+    return found
 
 
 def read_table(

@@ -143,6 +143,7 @@ def test_facts_that_are_none(fact: str, content: str, run: Path) -> None:
 
 ROWS: dict[str, tuple[str, Any, str]] = {
     "a word for a time": ("started", "yesterday", "`started` is 'yesterday'"),
+    "a time without end": ("started", float("inf"), "`started` is inf"),
     "a word for a budget": ("budget", "all", "`budget` is 'all'"),
     "bytes for text": ("status", b"\xff\xfe", "`status` is"),
     "a status nobody knows": ("status", "dreaming", "dreaming"),

@@ -152,3 +152,29 @@ def test_unreadable_files(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read_trained(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": "wide"}, "whole numbers all but the first"),
+        ({"heads": 4}, "whole numbers all but the first"),
+        ({"factor": 1.5}, "whole numbers all but the first"),
+        ({"backbone": 7}, "whole numbers all but the first"),
+        ({"heads": []}, "got 0 and 2"),
+        ({"heads": [2]}, "got 1 and 2"),
+        ({"width": 10**12}, "its widths must lie in"),
+        ({"heads": [3, 3]}, "its heads divide the width"),
+        ({"embedding": -1}, "its embedding and factor must lie"),
+    ],
+)
+def test_an_architecture_that_no_network_has(tmp_path, changes, message):
+    sound = {"backbone": "gpt2", "width": 16, "heads": [2, 4], "inner": [32, 32], "embedding": 8, "factor": 1}
+    rows = [
+        {"architecture": {"space": "decoder", "choices": choices, "key": "0"}, "perplexity": 9.0}
+        for choices in (sound, {**sound, **changes})
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=f"row 2: `architecture` is no decoder language model: .*{message}"):
+        read_trained(path)

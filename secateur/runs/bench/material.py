@@ -54,6 +54,8 @@ def gather(
 ) -> Material:
     """Sizes from the table where it says them, tokens from the text or drawn."""
     known = vocabulary or _agreed(table, "vocabulary")
+    if known is not None and known < 2:
+        raise DataError(f"`{table.where}`: `vocabulary` must be at least 2, got {known}.")
     positions = _agreed(table, "positions") or 1024
     rng = generator(seed, "batch")
     if text is None:
