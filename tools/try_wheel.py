@@ -81,7 +81,8 @@ class Trial:
         constraints.write_text("\n".join(self.pins), encoding="utf-8")
         command = [str(self.bin / "python"), "-m", "pip", "install", "--quiet", "-c", str(constraints), *arguments]
         done = subprocess.run(command, capture_output=True, text=True)
-        return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+        lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
+        return None if done.returncode == 0 else "\n".join(lines[-5:]) or f"pip ended with {done.returncode}"
 
     def torch(self) -> str:
         """The torch of the environment, installed where pip has a CPU build; an empty text where there is none."""
