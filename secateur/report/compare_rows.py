@@ -15,10 +15,10 @@ from secateur.objectives import QUANTITIES, Objective, matrix
 from secateur.pareto import hypervolume, hypervolume_over_time, non_dominated
 from secateur.report.data import Row
 from secateur.report.numbers import show, shown_as, title
-from secateur.report.rows import MARGIN, Column, Table
+from secateur.report.rows import MARGIN, SHARES, Column, Table
 
 #: Where the best of a run is named → the bound on it, as `--under` takes it.
-SHARES = {f"{share}": ("body_parameters", f"{share}%") for share in (10, 20, 30, 50, 70)}
+SIZES = {f"{share}": ("body_parameters", f"{share}%") for share in SHARES}
 SPEEDS = {f"{times}x": ("speedup", f"{times}x") for times in (2, 3, 4)}
 #: What must be the same in all runs, and what follows where it is not.
 CONDITIONS = {
@@ -64,7 +64,7 @@ class Comparison:
     @property
     def levels(self) -> list[str]:
         """Where any run has a best."""
-        return [level for level in (*SHARES, *SPEEDS) if any(run.best.get(level) for run in self.runs)]
+        return [level for level in (*SIZES, *SPEEDS) if any(run.best.get(level) for run in self.runs)]
 
     @property
     def tested(self) -> bool:
@@ -139,7 +139,7 @@ class Comparison:
         for run, front, volume in zip(self.runs, self.fronts, self.hypervolumes(), strict=True):
             row: Row = {"run": run.name, "folder": run.folder, **run.facts, "hypervolume": volume, "members": len(front)}
             row["unbeaten"] = sum(member["run"] == run.name for member in self.unbeaten)
-            for level in (*SHARES, *SPEEDS):
+            for level in (*SIZES, *SPEEDS):
                 best = run.best.get(level) or {}
                 row |= {f"{what}_at_{level}": best.get(what) for what in ("score", "test", "key")}
             found.append(row | {"seconds": run.seconds, "finished": run.finished})
@@ -166,7 +166,7 @@ class Comparison:
 
     def group_rows(self) -> list[Row]:
         """Of runs that differ by their seed alone: mean and standard deviation (n − 1) of every figure."""
-        names = [f"{what}_at_{level}" for level in (*SHARES, *SPEEDS) for what in ("score", "test")]
+        names = [f"{what}_at_{level}" for level in (*SIZES, *SPEEDS) for what in ("score", "test")]
         found = []
         for group in self.groups:
             if len(group) < 2:
@@ -189,7 +189,7 @@ class Comparison:
 
     def _score_columns(self, suffix: str = "") -> list[Column]:
         what, how = "test" if self.tested else "score", shown_as(self.score) if self.score in QUANTITIES else "score"
-        titles = {level: f"{level} %" if level in SHARES else f"{level[:-1]} ×" for level in self.levels}
+        titles = {level: f"{level} %" if level in SIZES else f"{level[:-1]} ×" for level in self.levels}
         return [Column(f"{what}_at_{level}{suffix}", text, how) for level, text in titles.items()]
 
     def runs_table(self) -> Table:

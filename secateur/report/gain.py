@@ -10,6 +10,8 @@ from secateur.report.numbers import SPACE, ratio, show, shown_as, signed, signif
 
 #: Before and after.
 Pair = tuple[float, float]
+#: The quantities that a gain compares.
+COSTS = ("latency", "memory", "parameters", "body_parameters", "prompt_latency", "token_latency")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +58,10 @@ class Gain:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, for tables and JSON."""
-        names = ("latency", "memory", "parameters", "body_parameters", "prompt_latency", "token_latency")
         found: dict[str, Any] = {"speedup": self.speedup}
-        found |= {f"{name}_smaller": self.smaller(name) for name in names[1:4]}
-        for name in (*names, "score", "perplexity"):
-            found[name] = getattr(self, name) and getattr(self, name)[1]
-            found[f"unpruned_{name}"] = getattr(self, name) and getattr(self, name)[0]
+        found |= {f"{name}_smaller": self.smaller(name) for name in ("memory", "parameters", "body_parameters")}
+        for name in (*COSTS, "score", "perplexity"):
+            found[f"unpruned_{name}"], found[name] = getattr(self, name) or (None, None)
         found |= {"points": self.points, "kept_above_chance": self.kept, "chance": self.chance}
         return found | {"metric": self.metric, "data": self.data, "latency_predicted": self.predicted}
 
@@ -114,10 +114,9 @@ def gain_of(
 ) -> Gain:
     """The gain from one network's values to another's; `scores` are Gain's other fields. What was not measured of the second
     is taken from `predicted`."""
-    names = ("latency", "memory", "parameters", "body_parameters", "prompt_latency", "token_latency")
     known = {**(predicted or {}), **after}
     pairs: dict[str, Any] = {
-        n: (float(before[n]), float(known[n])) for n in names if before.get(n) is not None and known.get(n) is not None
+        n: (float(before[n]), float(known[n])) for n in COSTS if before.get(n) is not None and known.get(n) is not None
     }
     guessed = "latency" in pairs and after.get("latency") is None
     return Gain(**pairs, **scores, predicted=guessed)

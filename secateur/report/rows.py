@@ -15,6 +15,8 @@ from secateur.report.numbers import shown_as, title
 
 #: How far beyond the worst observed value the hypervolume's reference lies, on objectives scaled to 0…1.
 MARGIN = 0.1
+#: The per cent of the unpruned network's layers at which the best sub-network is named.
+SHARES = (10, 20, 30, 50, 70)
 #: Statuses in the order they are counted.
 STATUSES = ("complete", "infeasible", "failed", "running")
 

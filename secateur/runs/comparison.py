@@ -10,9 +10,9 @@ from typing import Any
 
 from secateur.errors import BoundError, ConfigurationError, StudyError
 from secateur.objectives import Objective
-from secateur.paths import checked
+from secateur.paths import checked, reason
 from secateur.report.compare_page import compare_html
-from secateur.report.compare_rows import SHARES, SPEEDS, ComparedRun, Comparison, differences
+from secateur.report.compare_rows import SIZES, SPEEDS, ComparedRun, Comparison, differences
 from secateur.report.data import Row
 from secateur.report.terminal import say
 from secateur.report.text_table import print_table
@@ -39,7 +39,7 @@ class RunsCompared:
         try:
             return write_whole(compare_html(self.found), to)
         except OSError as error:
-            raise StudyError(f"`{to}` cannot be written: {(error.strerror or str(error)).lower()}.") from error
+            raise StudyError(f"`{to}` cannot be written: {reason(error)}.") from error
 
     def show(self) -> None:
         found = self.found
@@ -98,7 +98,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def _compared(run: Any, name: str) -> ComparedRun:
     report, front, rows = report_of(run), run.front, Journal(run.store).rows()
     best: dict[str, Row | None] = {}
-    for level, (quantity, bound) in (SHARES | SPEEDS).items():
+    for level, (quantity, bound) in (SIZES | SPEEDS).items():
         try:
             best[level] = report.scored(front.best(under={quantity: bound}))
         except (BoundError, ConfigurationError):  # nothing so small or so fast, or nothing to measure it by

@@ -119,7 +119,7 @@ class Report(ABC):
 
     def _unfinished(self, journal: Sequence[StageRow]) -> dict[str, str] | None:
         """Where a run stands, and what goes on with it; None where it is done."""
-        if self.ending or any(stage.name == "report" and stage.status == "done" for stage in journal):
+        if self.ending or Journal(self.run.store).done("report"):
             return None
         last = journal[-1] if journal else None
         moment: dict[str, Any] = self.run.store.get_meta(PROGRESS) or {}

@@ -46,7 +46,7 @@ def state_of(run: RunFolder) -> State:
     moment: dict[str, Any] = run.store.get_meta(PROGRESS) or {}
     age = time.time() - moment.get("at", 0.0)
     status, text = "stopped", last.reason or ""
-    if any(row.name == "report" and row.status == "done" for row in rows):
+    if Journal(run.store).done("report"):
         status = "finished"
     elif last.status != "stopped" and (process or (age < SILENCE and moment.get("host") != platform.node())):
         status = "running"

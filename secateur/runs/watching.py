@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from secateur.architecture import digest
-from secateur.catalogue import find
 from secateur.errors import SecateurError, StudyError, one_line
 from secateur.report import render
 from secateur.runs.folder import open_run
+from secateur.runs.reporting import report_of
 from secateur.runs.settings import FILE, STUDY
 from secateur.runs.state import State, state_of
 
@@ -51,7 +51,7 @@ class Watched:
             if not version:
                 raise StudyError("there is no result yet.")
             if self._rendered[0] != version:
-                self._rendered = version, render(find("report", run.configuration.verb)(run).data()).encode()
+                self._rendered = version, render(report_of(run).data()).encode()
             return self._rendered
 
     def _current(self) -> Any:

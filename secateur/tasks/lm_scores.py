@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from secateur.errors import ConfigurationError
+from secateur.paths import reason
 from secateur.settings import MOST_BATCH, MOST_EXAMPLES, Settings, option
 from secateur.writing import check_writable, write_whole
 
@@ -170,4 +171,4 @@ def write_json(said: dict[str, Any] | None, to: Path) -> None:
         else:
             write_whole(json.dumps(said, indent=2) + "\n", to)
     except OSError as error:
-        raise ConfigurationError(f"`to` cannot be written: `{to}`: {(error.strerror or str(error)).lower()}.") from error
+        raise ConfigurationError(f"`to` cannot be written: `{to}`: {reason(error)}.") from error

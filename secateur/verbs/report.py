@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from secateur.errors import ConfigurationError, StudyError
+from secateur.paths import reason
 from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
 from secateur.runs.reporting import report_of
@@ -35,7 +36,7 @@ class Page(RunTables):
             path: Path = report_of(self.run).write(self.to)
         except OSError as error:
             where, hint = (self.run.folder, " Name a file elsewhere: --to.") if self.to is None else (self.to, "")
-            raise StudyError(f"`{where}` cannot be written: {(error.strerror or str(error)).lower()}.{hint}") from error
+            raise StudyError(f"`{where}` cannot be written: {reason(error)}.{hint}") from error
         return path
 
     def show(self) -> None:

@@ -265,9 +265,14 @@ def refused(again: Callable[[Path], Any], to: Path, count: int, check: Callable[
         survived(sample(moments, count), tried)
 
 
-def test_a_disk_refuses_a_design_run(quick_design: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("job", "settings", "count"), [("quick_design", DESIGN, 5), ("quick_prune", PRUNE, 2)])
+def test_a_disk_refuses_a_run(
+    job: str, settings: dict[str, Any], count: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    quick = request.getfixturevalue(job)
+
     def again(to: Path) -> Any:
-        run = quick_design(to, **DESIGN)
+        run = quick(to, **settings)
         run.close()
         return run
 
@@ -278,23 +283,7 @@ def test_a_disk_refuses_a_design_run(quick_design: Any, tmp_path: Path) -> None:
         go_on(folder, again)
         assert outcome(folder) == expected
 
-    refused(again, tmp_path, 5, check)
-
-
-def test_a_disk_refuses_a_pruning_run(quick_prune: Any, tmp_path: Path) -> None:
-    def again(to: Path) -> Any:
-        run = quick_prune(to, **PRUNE)
-        run.close()
-        return run
-
-    again(tmp_path / "whole")
-    expected = outcome(tmp_path / "whole")
-
-    def check(folder: Path) -> None:
-        go_on(folder, again)
-        assert outcome(folder) == expected
-
-    refused(again, tmp_path, 2, check)
+    refused(again, tmp_path, count, check)
 
 
 def test_a_disk_refuses_a_training(searched: Path, text: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from secateur.errors import ConfigurationError
+from secateur.paths import reason
 from secateur.report.terminal import echo
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
@@ -77,4 +78,4 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
 
 
 def _unwritable(to: Path, error: OSError, more: str = "") -> ConfigurationError:
-    return ConfigurationError(f"`to` cannot be written: `{to}`: {(error.strerror or str(error)).lower()}. {more}".rstrip())
+    return ConfigurationError(f"`to` cannot be written: `{to}`: {reason(error)}. {more}".rstrip())

@@ -9,21 +9,18 @@ from typing import Any
 
 from secateur.checkpoints.pretrained import AUTO_CLASSES
 from secateur.errors import BoundError
-from secateur.objectives import QUANTITIES, Bound
+from secateur.objectives import QUANTITIES
 from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
 from secateur.report.gain import percent
 from secateur.report.numbers import show, shown_as
-from secateur.report.rows import Column, Table
+from secateur.report.rows import SHARES, Column, Table
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.study import Front, Journal
 from secateur.supernet.order import ORDER
 from secateur.trial import POLISH
-
-#: The shares of the unpruned network's layers at which the page names the best sub-network.
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
 
 
 class PruneReport(Report):
@@ -43,13 +40,13 @@ class PruneReport(Report):
             "metric": run.task.get("main"),
             "data": run.store.get_meta("data"),
             "sizes": run.task.get("sizes"),
-            "network": "{layers} × ({heads}, {units})".format(**run.shape),
+            "network": self._whole(),
             "device": run.store.get_meta("device"),
             "measured": f"{c.latency_batch} × {c.latency_length} tokens, {c.threads} threads",
         }
 
     def scored_by(self) -> str:
-        return str(self.run.task.get("main", "score"))
+        return self.run.metric
 
     def scored(self, member: PruneMember) -> Row:
         test = member.test or {}
@@ -109,10 +106,9 @@ class PruneReport(Report):
     def _cards(self, front: Front[PruneMember]) -> list[dict[str, Any]]:
         """The best at each share of the layers' parameters, by the rule of `front`, `export` and `run.front.best`."""
         found = []
-        for limit in SHARES:
+        for share in SHARES:
             with contextlib.suppress(BoundError):
-                best = front.best(under={"body_parameters": Bound(limit, relative=True)})
-                found.append({"limit": limit, "key": best.key})
+                found.append({"limit": share / 100, "key": front.best(under={"body_parameters": f"{share}%"}).key})
         return found
 
     def lead(self) -> str:
@@ -185,20 +181,23 @@ class PruneReport(Report):
         columns += [Column("perplexity", "perplexity", "number")] if run.task.get("kind") == "language_modelling" else []
         columns += [Column("weights", "weights")] if wide else []
         rows = [self._row(member) for member in sorted(members, key=lambda m: m.values["body_parameters"])]
-        shape = "{layers} × ({heads}, {units})".format(**run.shape)
         last: Row = {
             "key": "unpruned",
-            "architecture": shape,
+            "architecture": self._whole(),
             "layers": 1.0,
             **run.whole,
             **_scores(run.unpruned, run.unpruned_test),
         }
-        title = f"{self.heading(members)}; scores are {run.task.get('main', 'score').replace('_', ' ')}"
+        title = f"{self.heading(members)}; scores are {run.metric.replace('_', ' ')}"
         if run.chance_score is not None:
             title += f" (chance {run.chance_score:.3f}{', ? = no better' if any(r['chance'] for r in rows) else ''})"
         if any(isinstance(row["speedup"], str) for row in rows):
             title += "; ~ = predicted"
         return Table(columns, rows).filled("speedup", "points", "test"), title, last
+
+    def _whole(self) -> str:
+        """The unpruned network in a few words."""
+        return "{layers} × ({heads}, {units})".format(**self.run.shape)
 
     def _row(self, member: PruneMember) -> Row:
         share = member.values["body_parameters"] / (self.run.unpruned["body_parameters"] or 1)

@@ -79,7 +79,7 @@ class PruneMember(Member):
         details = self.polished.details if self.polished is not None else {}
         return {n.removeprefix("test_"): float(v) for n, v in details.items() if n.startswith("test_")} or None
 
-    @property
+    @cached_property
     def gain(self) -> Gain:
         """How much faster and smaller than the unpruned network it is, and what that costs."""
         return self.run.gain(self.values, self.test, {} if "latency" in self.values else self.run.predict(self.architecture))
@@ -156,7 +156,7 @@ class PruneMember(Member):
             "base_model": run.model_name,
             "on_hub": not Path(run.configuration.model).is_absolute(),
             "task": run.task.get("name"),
-            "metric": str(run.task.get("main", "score")).replace("_", " "),
+            "metric": run.metric.replace("_", " "),
             "gain": str(gain),
             "gain_details": gain.details(),
             "warning": "" if run.above_chance(error) else f"No better than chance ({run.chance_score:.3f}): do not use it.",
@@ -243,7 +243,8 @@ class PruneRun(RunFolder):
 
     def above_chance(self, error: float) -> bool:
         """Whether an error on validation data is better than chance; also where chance is not known."""
-        return self.chance is None or error < self.chance["validation"]["error"]
+        chance = self.chance
+        return chance is None or error < chance["validation"]["error"]
 
     @property
     def doubt(self) -> str | None:
@@ -251,9 +252,9 @@ class PruneRun(RunFolder):
         error, chance = self.unpruned.get("error"), self.chance_score
         if error is None or chance is None or self.above_chance(error):
             return None
-        metric = str(self.task.get("main", "score")).replace("_", " ")
         return (
-            f"WARNING: the unpruned network has learned nothing: {metric} {1 - error:.3f} on validation data, and "
+            "WARNING: the unpruned network has learned nothing: "
+            f"{self.metric.replace('_', ' ')} {1 - error:.3f} on validation data, and "
             f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run means anything. "
             "Check text and label columns, give more data or --epochs, or another --learning-rate."
         )
@@ -278,7 +279,7 @@ class PruneRun(RunFolder):
         error = chance.get(data, {}).get("error")
         scores: dict[str, Any] = {
             "score": tuple(1 - found["error"] for found in pair if found),
-            "metric": self.task.get("main", "score"),
+            "metric": self.metric,
             "data": data,
             "chance": None if error is None else 1 - error,
         }
@@ -345,3 +346,8 @@ class PruneRun(RunFolder):
     def task(self) -> dict[str, Any]:
         """name, kind, main metric, metrics, sizes."""
         return dict(self.store.get_meta("task", {}))
+
+    @property
+    def metric(self) -> str:
+        """The task's main metric: errors are 1 − this."""
+        return str(self.task.get("main", "score"))
