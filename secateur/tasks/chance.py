@@ -8,6 +8,8 @@ from secateur.tasks.examples import Examples, TaskData
 from secateur.tasks.metrics import Scorer, perplexity
 from secateur.tasks.task import Task
 
+#: Examples that are scored at once.
+_ROWS = 1024
 #: What is answered, per kind of task.
 ABOUT = {
     "classification": "always the same class",
@@ -27,24 +29,28 @@ def chance(data: TaskData, split: str) -> dict[str, float]:
     if task.kind == "language_modelling":
         found = _unigrams(data, examples)
     elif task.kind == "regression":
-        found = _scored(task, np.full((len(examples), 1), np.mean(_labels(data.train))), examples)
+        found = _always(task, np.array([np.mean(_labels(data.train))]), examples)
     else:
-        classes = np.unique(_labels(data.train)).astype(int)
-        best = max(classes, key=lambda c: _constant(task, int(c), data.train)[task.main])
-        found = _constant(task, int(best), examples)
+        # Of two classes either may be best, as in F1; of more it is the most frequent, by every metric.
+        classes, counts = np.unique(_labels(data.train).astype(int), return_counts=True)
+        frequent = sorted(classes[np.argsort(-counts, kind="stable")][:2].tolist())
+        best = max(frequent, key=lambda label: _constant(task, label, data.train)[task.main])
+        found = _constant(task, best, examples)
     return {**found, "error": 1 - found[task.main]}
 
 
 def _constant(task: Task, label: int, examples: Examples) -> dict[str, float]:
-    most = max(label, int(_labels(examples).max()))
-    logits = np.zeros((len(examples), most + 1))
-    logits[:, label] = 1.0
-    return _scored(task, logits, examples)
+    logits = np.zeros(1 + max(label, int(_labels(examples).max())))
+    logits[label] = 1.0
+    return _always(task, logits, examples)
 
 
-def _scored(task: Task, outputs: np.ndarray, examples: Examples) -> dict[str, float]:
-    scorer = Scorer(task)
-    scorer.update(outputs, _labels(examples))
+def _always(task: Task, outputs: np.ndarray, examples: Examples) -> dict[str, float]:
+    """The metrics of the same outputs for every example, given in parts: there may be thousands of classes."""
+    scorer, labels = Scorer(task), _labels(examples)
+    for start in range(0, len(labels), _ROWS):
+        part = labels[start : start + _ROWS]
+        scorer.update(np.tile(outputs, (len(part), 1)), part)
     return scorer.compute()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from secateur.tasks import Examples, Task, TaskData
 from secateur.tasks.chance import chance
+from secateur.tasks.metrics import Scorer
 
 
 def data(kind: str, metrics: tuple[str, ...], main: str, train: list, held_out: list, classes: int | None = None) -> TaskData:
@@ -28,6 +29,21 @@ def test_by_another_metric_the_best_constant_is_another() -> None:
     """The majority has no F1 at all: always saying 1 has 2 · ½ · 1 / (½ + 1)."""
     found = chance(data("classification", ("f1", "accuracy"), "f1", [0, 0, 1], [1, 0], 2), "test")
     assert found["f1"] == pytest.approx(2 / 3)
+
+
+def test_thousands_of_classes_take_no_longer_than_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[Task] = []
+
+    class Counted(Scorer):
+        def __init__(self, task: Task) -> None:
+            super().__init__(task)
+            scored.append(task)
+
+    monkeypatch.setattr("secateur.tasks.chance.Scorer", Counted)
+    labels = [*range(1500), 700, 700]
+    found = chance(data("classification", ("accuracy", "f1"), "accuracy", labels, labels, 1500), "validation")
+    assert found["accuracy"] == 3 / 1502
+    assert len(scored) == 3  # two candidates on the training data, the better one on the split
 
 
 def test_a_class_that_training_lacks() -> None:
