@@ -36,8 +36,9 @@ def push(folder: Path, name: str, *, private: bool | None = None, token: str | N
     try:
         made = hub.create_repo(name, private=private, exist_ok=True)
         said = f"Pushed by Secateur: {folder.name}"
-        # what is left of a training is nobody's but the trainer's
-        hub.upload_folder(repo_id=made.repo_id, folder_path=folder, commit_message=said, ignore_patterns=["logs/*"])
+        # logs are nobody's but the trainer's, and so is what a killed process left
+        left = ["logs/*", ".*.unfinished/*"]
+        hub.upload_folder(repo_id=made.repo_id, folder_path=folder, commit_message=said, ignore_patterns=left)
     except HfHubHTTPError as error:
         status = error.response.status_code if error.response is not None else None
         if status in (401, 403):

@@ -14,6 +14,7 @@ import torch
 
 import secateur
 from secateur.errors import ConfigurationError, ExportError
+from secateur.export.hub import push
 from secateur.runs.folder import open_run
 from secateur.verbs.export import export
 
@@ -111,6 +112,14 @@ def test_the_command_keeps_the_folder_where_one_is_named(pruned, hub, tmp_path):
     assert hub.created == [{"name": "tiny", "organization": None}]  # public, or as the hub has it
     assert (tmp_path / "kept" / "README.md").is_file()
     assert str(found).startswith(found.url)
+
+
+def test_what_a_training_left_is_not_pushed(hub, tmp_path):
+    for name in ("config.json", "logs/events", ".training.1-abcdef.unfinished/steps/model"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    push(tmp_path, "me/tiny")
+    assert hub.files.keys() == {"config.json"}
 
 
 def test_one_line_for_what_cannot_be_pushed(pruned, hub, monkeypatch):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.architecture import Architecture
 from secateur.errors import EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault, disk_is_full, one_line
-from secateur.paths import checked, quoted
+from secateur.paths import checked, quoted, reason
 from secateur.runs.design.forms import CURVE, judging, text_digest
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_TOKENS, Settings, option, shared
@@ -186,8 +186,8 @@ def _to_go_on(folder: Path) -> Iterator[None]:
     except SecateurError:
         raise
     except Exception as error:
-        if reason := disk_fault(error):
-            raise StudyError(f"{reason}. {again}") from error
+        if fault := disk_fault(error):
+            raise StudyError(f"{fault}. {again}") from error
         raise
 
 
@@ -235,29 +235,43 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
 def _free(folder: Path) -> bool:
     """Whether the folder holds nothing, or only what was written before the settings when the process was killed."""
     begun = folder / UNFINISHED
-    inside = [*folder.iterdir(), *(begun.iterdir() if begun.is_dir() else ())]
-    return all(path == begun or (path.parent == begun and (path.name == "tokenizer" or is_aside(path))) for path in inside)
+    inside = begun.iterdir() if begun.is_dir() else ()
+    ours = all(path.name in ("lock", "tokenizer") or is_aside(path) for path in inside)
+    return ours and all(path == begun for path in folder.iterdir())
 
 
 def _begin(folder: Path, started: dict[str, Any], tokenizer: Any | None) -> None:
-    """Make the folder, and keep in it the tokenizer that was trained and, last, the settings: they make it a training."""
+    """Make the folder, and keep in it the tokenizer that was trained and, last, the settings: they make it a training.
+
+    Raises StudyError where another process has begun one there meanwhile.
+    """
     begun, new = folder / UNFINISHED, not folder.exists()
-    goes_on = (begun / "settings.json").exists()
     try:
         begun.mkdir(parents=True, exist_ok=True)
-        clean(folder)
+        with RunLock(begun):
+            _write_begun(begun, started, tokenizer)
+    except Exception as error:  # the tokenizer's own kinds, too
+        for made in (begun, folder) if new else (begun,):
+            with suppress(OSError):
+                made.rmdir()
+        if isinstance(error, OSError) or disk_is_full(error):
+            raise StudyError(f"`{folder}` cannot be written: {reason(error)}.") from error
+        raise
+
+
+def _write_begun(begun: Path, started: dict[str, Any], tokenizer: Any | None) -> None:
+    """What a training needs to go on, in its locked folder; nothing where that is refused and none had begun."""
+    goes_on = (begun / "settings.json").exists()
+    try:
+        _check_folder(begun.parent, started)
+        clean(begun.parent)
         clean(begun)
         if tokenizer is not None:
             tokenizer.save_pretrained(begun / "tokenizer")
         write_whole(json.dumps(started, indent=1), begun / "settings.json")
-    except Exception as error:  # the tokenizer's own kinds, too
+    except Exception:
         if not goes_on:
             remove(begun)
-        if new:
-            with suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, OSError) or disk_is_full(error):
-            raise StudyError(f"`{folder}` cannot be written: {getattr(error, 'strerror', None) or one_line(error)}.") from error
         raise
 
 

@@ -144,6 +144,22 @@ def test_a_folder_killed_before_its_settings_were_written_is_free(text: Path, tm
         begin(SMALL, text, mine / "below")
 
 
+def test_another_process_that_has_begun_meanwhile_keeps_its_settings(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "model" / "training" / "settings.json"
+
+    def meanwhile(*given: Any) -> Any:
+        settings.parent.mkdir(parents=True)
+        settings.write_text('{"length": 5}', encoding="utf-8")
+        return train_tokenizer(*given)
+
+    monkeypatch.setattr("secateur.tasks.tokenizers.train_tokenizer", meanwhile)
+    with pytest.raises(StudyError, match="unfinished training with other settings"):
+        begin(SMALL, text, tmp_path / "model")
+    assert settings.read_text(encoding="utf-8") == '{"length": 5}'
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_mixed_precision_needs_a_gpu(text: Path, tmp_path: Path, precision: str) -> None:
     with pytest.raises(ConfigurationError, match=f"`mixed_precision` {precision} is for a GPU, and `device` is cpu"):
