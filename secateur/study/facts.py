@@ -42,6 +42,15 @@ class _Baseline(TypedDict):
     values: Numbers
 
 
+class _Moment(TypedDict):
+    title: str
+    text: str
+    at: float
+    host: str
+    run_left: float | None
+    losses: list[list[float]]
+
+
 #: Name → type, or several where a fact must be of each.
 FACTS: dict[str, Any] = {
     "settings": dict[str, Any],
@@ -58,5 +67,5 @@ FACTS: dict[str, Any] = {
     "timed": dict[str, dict[str, Any]],
     "baselines": list[_Baseline],
     "latency_model": dict[str, Any] | None,
-    "progress": dict[str, Any] | None,
+    "progress": _Moment | None,
 }

@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from secateur.errors import SecateurError, StudyError
+from secateur.runs.folder import open_run
+from secateur.runs.state import state_of
 from secateur.verbs.export import export
 from secateur.verbs.front import front
 from secateur.verbs.report import report
@@ -139,6 +141,11 @@ def test_facts_that_are_none(fact: str, content: str, run: Path) -> None:
         pytest.skip("a run that has not got so far has none")
     change(run, "INSERT OR REPLACE INTO meta VALUES (?, ?)", fact, content)
     refused(lambda: report(run).show(), r"study\.db` is damaged")
+
+
+def test_a_moment_that_is_none(run: Path) -> None:
+    change(run, "INSERT OR REPLACE INTO meta VALUES (?, ?)", "progress", '{"at": "noon"}')
+    refused(lambda: state_of(open_run(run)), r"study\.db` is damaged")
 
 
 ROWS: dict[str, tuple[str, Any, str]] = {

@@ -117,7 +117,8 @@ def test_a_page_of_an_unfinished_design_run(designed: Path, tmp_path: Path, stag
 def test_a_page_of_a_run_at_work_says_how_far_it_is(pruned: Path, tmp_path: Path) -> None:
     run = open_run(as_it_was(pruned, tmp_path / "run", "search"))
     run.store.write_stage(StageRow("search", "running", 1.0))
-    run.store.set_meta(PROGRESS, {"text": "3 of 9"})
+    moment = {"title": "searching", "text": "3 of 9", "run_left": None, "losses": [], "at": 2.0, "host": "this"}
+    run.store.set_meta(PROGRESS, moment)
     found = PruneReport(run).data().unfinished
     assert found is not None
     assert (found["stage"], found["progress"], found["reason"]) == ("search", "3 of 9", "")

@@ -190,6 +190,8 @@ def test_an_unfinished_training(tmp_path: Path) -> None:
     assert "decoder(width=16)" in status(tmp_path)
     with RunLock(begun):
         assert (told(tmp_path)["state"], told(tmp_path)["process"]) == ("running", os.getpid())
+    (begun / "steps" / "checkpoint-10" / "trainer_state.json").write_text('{"global_step": "ten"}')
+    assert told(tmp_path)["done"] == 9
     shutil.rmtree(begun / "steps")
     (begun / "settings.json").write_text("cut short")
     assert told(tmp_path)["done"] == 0
@@ -203,6 +205,9 @@ def test_a_finished_training(tmp_path: Path) -> None:
     (tmp_path / "curve.json").write_text(json.dumps({**curve, "test": None}))
     found = told(tmp_path)
     assert (found["state"], found["done"], found["summary"]) == ("finished", 4, "perplexity 30.50")
+    for damage in ({"validation": "good"}, {"architecture": None}, {"steps": "many"}):
+        (tmp_path / "curve.json").write_text(json.dumps({**curve, "test": None, **damage}))
+        assert (told(tmp_path)["state"], told(tmp_path)["summary"]) == ("finished", "")
     (tmp_path / "curve.json").unlink()  # copied without it: it loads all the same
     assert told(tmp_path)["state"] == "finished"
 

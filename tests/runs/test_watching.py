@@ -155,7 +155,8 @@ def test_a_killed_run_is_no_longer_running(tmp_path, pruned):
     assert state_of(run).status == "stopped"  # the process lives on, but has let go of the lock
     (tmp_path / "run" / "lock").write_text("4194305")  # no process has such a number
     assert state_of(run).status == "stopped"
-    run.store.set_meta("progress", {"at": row.started + 10**9, "title": "t", "text": "5 of 9", "run_left": 60.0})
+    moment = {"title": "t", "text": "5 of 9", "run_left": 60.0, "losses": [], "at": row.started + 10**9, "host": "another"}
+    run.store.set_meta("progress", moment)
     assert state_of(run).status == "running"  # seen from another machine: there is news
     assert state_of(run).text == "t: 5 of 9"
 

@@ -5,14 +5,33 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from secateur.architecture import Architecture
 from secateur.paths import quoted
 from secateur.runs.design.forms import CURVE
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.status import Status
+from secateur.settings import fits
 from secateur.study import holder
+
+
+class _Begun(TypedDict):
+    architecture: str
+    steps: int | None
+
+
+class _Reached(TypedDict):
+    global_step: int
+    max_steps: int
+
+
+class _Curve(TypedDict):
+    architecture: dict[str, Any]
+    steps: int
+    seconds: float
+    validation: float
+    test: float | None
 
 
 def status_of_training(folder: Path, trained: bool) -> Status:
@@ -22,9 +41,9 @@ def status_of_training(folder: Path, trained: bool) -> Status:
 
 def _unfinished(folder: Path) -> Status:
     process = holder(folder / UNFINISHED)
-    settings = _read(folder / UNFINISHED / "settings.json")
-    checkpoints = sorted(folder.glob(f"{UNFINISHED}/steps/checkpoint-*/trainer_state.json"), key=_step)
-    known = _read(checkpoints[-1]) if checkpoints else {}
+    settings = _read(folder / UNFINISHED / "settings.json", _Begun)
+    states = (_read(file, _Reached) for file in folder.glob(f"{UNFINISHED}/steps/checkpoint-*/trainer_state.json"))
+    known = max(filter(None, states), key=lambda state: int(state["global_step"]), default={})
     return Status(
         folder=folder,
         verb="train",
@@ -33,14 +52,14 @@ def _unfinished(folder: Path) -> Status:
         next=[] if process is not None else ["Go on: give the same `secateur train` command again."],
         text="by its last checkpoint",
         units="steps",
-        done=int(known.get("global_step", 0)),
+        done=known.get("global_step", 0),
         wanted=known.get("max_steps") or settings.get("steps"),
         process=process,
     )
 
 
 def _finished(folder: Path) -> Status:
-    found = _read(folder / CURVE)
+    found = _read(folder / CURVE, _Curve)
     tested = f", test {found['test']:.2f}" if found.get("test") is not None else ""
     return Status(
         folder=folder,
@@ -56,15 +75,11 @@ def _finished(folder: Path) -> Status:
     )
 
 
-def _step(state: Path) -> int:
-    return int(state.parent.name.rpartition("-")[2])
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """What a JSON file says; nothing where it is not there, or damaged."""
-    with suppress(OSError, ValueError):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
+def _read(file: Path, kind: Any) -> dict[str, Any]:
+    """What a JSON file of this kind says; nothing where it is not there, or damaged."""
+    with suppress(OSError, ValueError, RecursionError):
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if fits(found, kind):
             return found
     return {}
 
