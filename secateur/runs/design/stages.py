@@ -192,6 +192,7 @@ class DesignWork(Work):
         found = {}
         for member in members:
             (memory,) = together.evaluate([member.architecture])
+            self._say_unmeasured(member.architecture, memory.reason)
             found[member.key] = {**timed.get(member.key, {}).get("values", {}), **memory.values}
         self.store.set_meta("measured", found)
 
@@ -205,7 +206,7 @@ class DesignWork(Work):
         turns = 1 if self.setup.exported else max(TURNS, round(seconds))
         setup = replace(self.setup, seconds=seconds / turns)
         with self.progress.bar("measuring on this device") as advance:
-            return measure_in_turns(
+            timed = measure_in_turns(
                 LatencyEstimator(self.build, setup, identity=self._identity),
                 list({a.key: a for a in architectures}.values()),
                 turns=turns,
@@ -214,6 +215,13 @@ class DesignWork(Work):
                 save=lambda found: self.store.set_meta("timed", found),
                 advance=advance,
             )
+        for architecture in architectures:
+            self._say_unmeasured(architecture, timed[architecture.key].get("failure"))
+        return timed
+
+    def _say_unmeasured(self, architecture: Architecture, reason: str | None) -> None:
+        if reason is not None:
+            self.note(f"{architecture} could not be measured: {reason}.")
 
     def _measured(self, member: DesignMember, timed: Mapping[str, Any], together: Together) -> Trial:
         """A member with its measured latency, and its measured memory where that was predicted."""

@@ -13,6 +13,8 @@ import pytest
 import secateur.runs.design.run as run_module
 import secateur.runs.design.stages as stages
 from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
+from secateur.estimators.base import Evaluation
+from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.together import Together
 from secateur.runs.design.run import DesignRun
 from secateur.runs.folder import open_run
@@ -182,6 +184,13 @@ def test_what_the_search_did_not_go_by_is_measured_beside_it(quick_design: Any, 
     assert len(measured) == 6  # the most that the fixture allows
     best = run.front.best(under={"latency": "1s", "memory": "1GB"})
     assert best.values["decoder_parameters"] == max(m.values["decoder_parameters"] for m in measured)
+
+
+def test_what_cannot_be_measured_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LatencyEstimator, "evaluate", lambda *_: [Evaluation(failure="no clock")])
+    run = quick_design(tmp_path / "run", trials=20, objectives=["decoder_parameters", "parameters"], baselines=False)
+    assert "latency" not in run.front[0].values
+    assert any(note.endswith("could not be measured: no clock.") for note in run.notes)
 
 
 def test_speedups_are_against_the_published_network(designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
