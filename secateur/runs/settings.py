@@ -70,7 +70,7 @@ class RunSettings(Settings):
         values = cls._plain({**cls.presets[name], **{k: v for k, v in given.items() if v is not None}})
         store = str(values.get("store", ""))
         if store.startswith("sqlite:///") and store not in MEMORY:  # a run can be resumed from anywhere
-            values["store"] = f"sqlite:///{Path(values['store'].removeprefix('sqlite:///')).absolute()}"
+            values["store"] = f"sqlite:///{Path(store.removeprefix('sqlite:///')).absolute()}"
         settings = cls(**values)
         return settings.check()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from secateur import catalogue
@@ -13,6 +13,7 @@ from secateur.checkpoints.pretrained import check_model
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound, Objective, bound_on, serving
+from secateur.paths import checked
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
@@ -51,6 +52,15 @@ DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"]
 def usual_searcher(space: str) -> str:
     """Local search where one number changes much (`small`), random search where local search would stay near its start."""
     return "local" if space == "small" else "random"
+
+
+def _absolute(name: str) -> str:
+    """The whole path of what is there, since a run can be resumed from anywhere; a name that no file can have is left to the
+    checks."""
+    with suppress(ConfigurationError):
+        path = checked(name, ConfigurationError)
+        return str(path.resolve()) if path.exists() else name
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +153,10 @@ class PruneSettings(RunSettings):
     @classmethod
     def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:
         out = dict(values)
-        for name in ("model", "data"):  # a run can be resumed from anywhere
-            path = Path(str(out[name])).expanduser()
-            out[name] = str(path.resolve()) if path.exists() else str(out[name])
+        for name in ("model", "data"):
+            out[name] = _absolute(str(out[name]))
         given = out.get("objectives", [])
-        several = [given] if isinstance(given, str | Objective) else list(given)
+        several = given if isinstance(given, list | tuple) else [given]
         largest = [o.name for o in several if isinstance(o, Objective) and o.direction == "max"]
         if largest:
             raise ConfigurationError(f"`{largest[0]}` cannot be maximised: error and costs are better when smaller.")
@@ -202,7 +211,7 @@ class PruneSettings(RunSettings):
         )
 
     def levels(self) -> list[Bound]:
-        """The shares of the body's parameters at which a sub-network is chosen, to polish and to measure."""
+        """The shares of the body's parameters at which a sub-network is chosen to be polished."""
         return [Bound.parse(b) for b in self.polish_at]
 
     def limits(self) -> dict[str, str]:

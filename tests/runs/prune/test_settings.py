@@ -52,6 +52,8 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
     [
         ({"objectives": ["parameters", "error"]}, "the first objective must be `error`, got `parameters`"),
         ({"objectives": ["error", "error"]}, "named twice"),
+        ({"objectives": 5}, "`5` is no objective"),
+        ({"model": "~nobody-of-this-name/model"}, "`~nobody-of-this-name/model` cannot be used"),
         ({"heads": "6..2"}, "6..2 is empty"),
         ({"polish_at": ["half"]}, "`half` is no bound"),
         ({"method": "weight-sharin"}, "`weight-sharing`"),
