@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from secateur.tasks import TaskData
 
 
-def judging(run: PruneRun, supernet: Path, progress: Progress) -> Judge:
-    """A judge of forms. Where the run's data are no longer there, they are timed only, and a note says why. The tokenizer that
-    reads the data is the super-network's."""
+def judging(run: PruneRun, progress: Progress) -> Judge:
+    """A judge of forms. Where the run's data are no longer there, they are timed only, and a note says why."""
 
     def judge(network: Any, folder: Path) -> Forms:
         from secateur.estimators.forms import judge_forms
@@ -28,7 +27,7 @@ def judging(run: PruneRun, supernet: Path, progress: Progress) -> Judge:
         setup = Setup(threads=c.threads, batch=c.latency_batch, length=length, kind=run.task["kind"])
         data, unscored = None, ""
         try:
-            found = _data(run, supernet)
+            found = _data(run)
             data = found.task, list(found.batches("validation", c.evaluation_batch))
         except SecateurError as error:
             unscored = one_line(error)
@@ -38,12 +37,9 @@ def judging(run: PruneRun, supernet: Path, progress: Progress) -> Judge:
     return judge
 
 
-def _data(run: PruneRun, supernet: Path) -> TaskData:
+def _data(run: PruneRun) -> TaskData:
     """The data that the run began with. Raises DataError or StudyError where they are no longer there."""
-    from secateur.checkpoints.tokenizers import tokenizer_of
-
-    # A tokenizer of its own: reading sets it to cut texts, and the run's may be saved later.
-    data: TaskData = run.configuration.task_data(tokenizer_of(str(supernet)))
+    data: TaskData = run.configuration.task_data(run.tokenizer)
     if run.store.get_meta("data") != data.fingerprint:
         raise StudyError(f"`{run.configuration.data}` has changed since the run began")
     return data

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: What lies where in the folder of a run of `secateur prune`, beside what every run has.
 SUPERNET, MEMBERS = "supernet", "front"
-
-
 #: The share of what the unpruned network learned above chance that the network named first in every report keeps.
 KEPT = 0.9
 
@@ -107,12 +105,11 @@ class PruneMember(Member):
         from secateur.runs.prune.forms import judging
 
         run, weights = self.run, self.run.folder / MEMBERS / self.key
-        there = self.polished is not None and weights.is_dir()
-        if polished and not there:
+        use = self.weights == "polished" if polished is None else polished
+        if use and not weights.is_dir():
             raise StudyError(
-                f"the sub-network {self.key} was not polished. Polished ones: {', '.join(run.polished) or 'none'}."
+                f"`{run.folder}` holds no polished weights of {self.key}. Polished ones: {', '.join(run.polished) or 'none'}."
             )
-        use = there and self.weights == "polished" if polished is None else polished
         network = None
         if use:
             network = run.supernet.extract(self.plan).eval()
@@ -127,7 +124,7 @@ class PruneMember(Member):
             int8=int8,
             kind=run.task["kind"],
             facts=self._facts(use),
-            judge=judging(run, run.folder / SUPERNET, Progress(progress)) if onnx or int8 else None,
+            judge=judging(run, Progress(progress)) if onnx or int8 else None,
         )
 
     def push(self, name: str, *, private: bool | None = None, token: str | None = None, **forms: Any) -> str:
@@ -177,6 +174,8 @@ class PruneRun(RunFolder):
 
     settings = PruneSettings
     noun = "sub-network"
+    #: What was measured, and the fits to it.
+    _fitted: tuple[Mapping[str, Any], Mapping[str, Fit]] = {}, {}
 
     @property
     def about(self) -> str:
@@ -266,9 +265,9 @@ class PruneRun(RunFolder):
         floor = self.chance["validation"]["error"] if self.chance else 1.0
         most = floor - KEPT * (floor - self.unpruned.get("error", 1.0))
         good = [m for m in self.front if m.values["error"] <= most and m.above_chance]
-        costs = [m for m in good if "latency" in m.values]
-        cost = "latency" if costs else "body_parameters"
-        return min(costs or good, key=lambda m: (m.values[cost], m.values["error"]), default=None)
+        timed = [m for m in good if "latency" in m.values]
+        cost = "latency" if timed else "body_parameters"
+        return min(timed or good, key=lambda m: (m.values[cost], m.values["error"]), default=None)
 
     def gain(self, values: Mapping[str, float], test: Mapping[str, float] | None, predicted: Mapping[str, float]) -> Gain:
         """From the unpruned network to one with these values: on test data where both were tested, else on validation data."""
@@ -289,12 +288,13 @@ class PruneRun(RunFolder):
 
     def predict(self, architecture: Architecture) -> dict[str, float]:
         """Latency and memory of a sub-network that was not measured, from those that were; empty where they are too few."""
-        plan = self.space.plan(architecture)
-        return {name: fit(features(plan)) for name, fit in self._fits.items()}
-
-    @cached_property
-    def _fits(self) -> dict[str, Fit]:
         measured = self.measured
+        if self._fitted[0] != measured:  # a run that is watched goes on
+            self._fitted = measured, self._fits(measured)
+        counts = features(self.space.plan(architecture))
+        return {name: fit(counts) for name, fit in self._fitted[1].items()}
+
+    def _fits(self, measured: Mapping[str, Mapping[str, float]]) -> dict[str, Fit]:
         plans = {t.key: self.space.plan(t.architecture) for t in self.trials if t.key in measured}
         if "unpruned" in measured:
             plans["unpruned"] = Plan.whole(Shape(**self.shape))

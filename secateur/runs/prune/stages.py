@@ -1,4 +1,4 @@
-"""The stages of a pruning run: those of its method, then search, polish and report. What each leaves lies in the folder."""
+"""The stages of a pruning run: those of its method, then search, polish, measure and report. All lies in its folder."""
 
 from __future__ import annotations
 

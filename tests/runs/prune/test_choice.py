@@ -42,6 +42,17 @@ def test_others_are_predicted_from_those_that_were(run: PruneRun) -> None:
         assert "(predicted)" in str(member.gain)
 
 
+def test_a_run_that_is_open_while_it_is_measured_predicts_from_what_it_has_then(
+    run: PruneRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured, architecture = run.measured, run.front[0].architecture
+    with monkeypatch.context() as before:
+        before.setattr(PruneRun, "measured", {})
+        assert run.predict(architecture) == {}
+    monkeypatch.setattr(PruneRun, "measured", measured)
+    assert run.predict(architecture).keys() == {"latency", "memory"}
+
+
 def test_the_fit_finds_what_linear_networks_cost() -> None:
     """Non-negative least squares of numbers made from known weights gives these weights back."""
     weights = np.array([5.0, 2.0, 1.0, 0.3, 0.01])

@@ -12,7 +12,7 @@ from secateur.errors import ConfigurationError
 from secateur.export import Exported
 from secateur.runs.progress import Progress
 from secateur.runs.prune.forms import judging
-from secateur.runs.prune.run import SUPERNET, PruneRun
+from secateur.runs.prune.run import PruneRun
 from secateur.verbs.export import export
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("brief")]
@@ -54,11 +54,11 @@ def test_data_that_are_gone_or_changed_are_said(
         if rows is not None:
             other.write_text("\n".join(data_file.read_text().splitlines()[:rows]))
         monkeypatch.setattr(run, "configuration", replace(run.configuration, data=str(other)))
-        forms = judging(run, run.folder / SUPERNET, Progress(False))(network, exported.folder)
+        forms = judging(run, Progress(False))(network, exported.folder)
         assert said in forms.unscored
         assert f"Not scored on the validation data: {forms.unscored}." in str(forms).splitlines()
         assert all(form.score is None and form.latency for form in forms.forms)
-    # Reading data sets a tokenizer to cut texts: never the one that may be saved later.
+    # Reading data cuts texts: the tokenizer, which may be saved later, stays as it was.
     assert run.tokenizer.backend_tokenizer.truncation is None
 
 

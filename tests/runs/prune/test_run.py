@@ -13,7 +13,7 @@ import secateur
 from secateur.errors import BoundError, StudyError, UnknownNameError
 from secateur.estimators.shared_weights import score
 from secateur.runs.prune.report import PruneReport
-from secateur.runs.prune.run import PruneRun
+from secateur.runs.prune.run import PruneMember, PruneRun
 from secateur.study import Journal
 from secateur.tasks import load_task
 from secateur.tasks.examples import TaskData
@@ -109,8 +109,10 @@ def test_export_takes_the_weights_that_validate_better(run: PruneRun, tmp_path: 
             for a, b in zip(secateur.load(tmp_path / folder).parameters(), weights.parameters(), strict=True):
                 assert torch.equal(a, b)
     other = next(m for m in run.front.pool if m.key not in run.polished)
-    with pytest.raises(StudyError, match="not polished"):
-        other.save(tmp_path / "no", polished=True)
+    gone = PruneMember(other.trial, run, polished=other.trial)  # its scores are those of weights that are no longer there
+    for member, asked in ((other, True), (gone, None)):
+        with pytest.raises(StudyError, match="no polished weights"):
+            member.save(tmp_path / "no", polished=asked)
 
 
 def test_a_bound_that_nothing_meets_names_the_nearest(pruned: Path, run: PruneRun) -> None:
