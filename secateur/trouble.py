@@ -13,6 +13,7 @@ from pathlib import Path
 
 from secateur import __version__
 from secateur.errors import ConfigurationError, SecateurError, disk_is_full, one_line
+from secateur.paths import reason
 from secateur.report.terminal import echo, plain
 from secateur.runs.settings import FILE
 
@@ -54,7 +55,7 @@ def _foreseen(error: BaseException) -> str | None:
     if disk_is_full(error):
         return f"the disk is full{':' + where if where else ''}. Free some space and try again."
     if isinstance(error, OSError) and error.errno in _USERS:
-        return f"the system refuses{where}: {(error.strerror or said).lower()}."
+        return f"the system refuses{where}: {reason(error)}."
     return None
 
 

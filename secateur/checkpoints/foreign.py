@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from secateur.errors import ModelError, SecateurError, of_a_file
+from secateur.settings import shown
 
 #: What the number of layers is called. Of a network that was pruned it may be 0.
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
@@ -44,8 +45,7 @@ def size_fault(said: Mapping[str, Any], known: bool) -> str | None:
             continue
         least = 0 if name in LAYERS else 1
         if type(value) is not int or not least <= value <= most:
-            shown = repr(value) if len(repr(value)) < 40 else repr(value)[:39] + "…"
-            return f"`{name}` must be a whole number from {least} to {most:,}, got {shown}"
+            return f"`{name}` must be a whole number from {least} to {most:,}, got {shown(value)}"
     return None
 
 

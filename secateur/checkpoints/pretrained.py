@@ -84,9 +84,8 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
         config = transformers.AutoConfig.from_pretrained(source)
         _check_kind(model, anatomy_of(config), data.task.kind)
         if getattr(config, "chunk_size_feed_forward", 0):
-            options["chunk_size_feed_forward"] = (
-                0  # chunks only save memory, and fail where they do not divide a batch's length
-            )
+            # Chunks only save memory, and fail where they do not divide a batch's length.
+            options["chunk_size_feed_forward"] = 0
         folder = local(model)
         if folder is not None:
             check_weights(folder, lambda: auto.from_config(config))

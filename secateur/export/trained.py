@@ -11,6 +11,7 @@ from secateur.checkpoints.exported import load
 from secateur.errors import ExportError
 from secateur.export.forms import Exported, need_onnx, write_forms
 from secateur.export.scored import Forms, Judge
+from secateur.paths import reason
 from secateur.writing import aside, clean, remove, write_whole
 
 _KIND = "language_modelling"
@@ -73,9 +74,7 @@ def export_trained(
             remove(unfinished)
         forms = _judged(judge, model, source)
     except OSError as error:
-        raise ExportError(
-            f"`{source}` cannot be written: {error.strerror or error}. Name a folder for a copy: --to."
-        ) from error
+        raise ExportError(f"`{source}` cannot be written: {reason(error)}. Name a folder for a copy: --to.") from error
     return Exported.found(source, CARRIED, differences, forms=forms)
 
 

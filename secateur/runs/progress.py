@@ -78,7 +78,7 @@ class Progress:
 
             def advance(done: int, total: int, loss: float | None = None) -> None:
                 self.left.reach(first + (last - first) * done / max(total, 1))
-                if loss is not None and (not losses or losses[-1][1] != loss):
+                if self.publish is not None and loss is not None and (not losses or losses[-1][1] != loss):
                     losses.append((done, loss))
                 display(Moment(title, done, total, loss, self.left.of_stage, self.left.of_run))
                 if self.publish is not None and self.clock() - self._published >= PUBLISHED:

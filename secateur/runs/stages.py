@@ -118,9 +118,8 @@ class Work(ABC):
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
-        executor: Executor = Inline(
-            self.together()
-        )  # also where workers make their own: the unpruned network's values come of it
+        # Also where workers make their own: the unpruned network's values come of it.
+        executor: Executor = Inline(self.together())
         if self.c.workers > 1:
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
             executor = Processes(recipe, self.c.workers)

@@ -11,7 +11,7 @@ from typing import Any
 
 from secateur.catalogue import find
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault
-from secateur.paths import checked, quoted
+from secateur.paths import checked, quoted, reason
 from secateur.runs.folder import LOG, open_run
 from secateur.runs.progress import Progress
 from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
@@ -82,7 +82,7 @@ def _write(settings: RunSettings, path: Path) -> None:
     try:
         settings.write(path)
     except OSError as error:
-        raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
+        raise StudyError(f"`{path}` cannot be written: {reason(error)}.") from error
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
@@ -119,7 +119,7 @@ def _made(verb: str, folder: str | Path | None) -> tuple[Path, list[Path]]:
                     return path, []
                 continue  # another process has just made it: the next number
             _remove_empty(new)
-            raise StudyError(f"`{path}` cannot be written: {error.strerror or error}.") from error
+            raise StudyError(f"`{path}` cannot be written: {reason(error)}.") from error
 
 
 def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
@@ -175,8 +175,8 @@ def _go(run: Any, progress: Progress) -> Any:
     except SecateurError:
         raise
     except Exception as error:
-        if reason := disk_fault(error):
-            raise StudyError(f"{reason}. {again}") from error
+        if fault := disk_fault(error):
+            raise StudyError(f"{fault}. {again}") from error
         vars(error)["run_folder"] = run.folder  # where the command line leaves the traceback
         raise
     return run

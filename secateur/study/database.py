@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import tempfile
 import time
@@ -14,6 +13,7 @@ from urllib.parse import quote
 
 from secateur.errors import MissingExtraError, StudyError, disk_is_full
 from secateur.study.schema import MIGRATIONS, VERSION, schema
+from secateur.study.snapshot import snapshot
 from secateur.writing import aside, remove
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class Database:
         if Path(f"{path}-shm").exists():  # a process may be at work there
             return cls(_engine_of_file(path, "ro"), str(path), path)
         copy = tempfile.TemporaryDirectory(prefix="secateur-")  # SQLite has to sort out what a killed process left
-        for file in (path, log):
-            shutil.copyfile(file, Path(copy.name) / file.name)
+        snapshot(path, Path(copy.name) / path.name)
         return cls(_engine_of_file(Path(copy.name) / path.name, "ro"), str(path), path, copy)
 
     def read(self, work: Callable[[Connection], T]) -> T:

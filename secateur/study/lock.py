@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from secateur.errors import StudyError
+from secateur.paths import reason
 
 _held: weakref.WeakSet[RunLock] = weakref.WeakSet()
 
@@ -29,7 +30,7 @@ class RunLock:
             file = path.open("ab+", buffering=0)
         except OSError as error:
             raise StudyError(
-                f"`{self.folder}` cannot be locked: {error.strerror}. Is it a folder that can be written?"
+                f"`{self.folder}` cannot be locked: {reason(error)}. Is it a folder that can be written?"
             ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,7 +42,7 @@ class RunLock:
             raise StudyError(f"`{self.folder}` is in use by {who}. Wait until it ends, or stop it.") from None
         except OSError as error:
             file.close()
-            raise StudyError(f"`{self.folder}` cannot be locked: {error.strerror}.") from error
+            raise StudyError(f"`{self.folder}` cannot be locked: {reason(error)}.") from error
         if not _still_there(path, file):  # its last holder removed it, and another process may hold the one that is there now
             file.close()
             return self.__enter__()

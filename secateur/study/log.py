@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from secateur.errors import StudyError
+from secateur.paths import reason
 
 
 class RunLog:
@@ -24,7 +25,7 @@ class RunLog:
                 if self._file.read(1) != b"\n":  # a run was killed while it wrote: start on a line of our own
                     self._file.write(b"\n")
         except OSError as error:
-            raise StudyError(f"`{self.path}` cannot be written: {error.strerror}.") from error
+            raise StudyError(f"`{self.path}` cannot be written: {reason(error)}.") from error
 
     def write(self, event: str, /, **fields: Any) -> None:
         """Append one event with its fields (plain JSON; anything else is written as its text)."""
@@ -34,7 +35,7 @@ class RunLog:
             self._file.flush()
         except OSError as error:
             raise StudyError(
-                f"`{self.path}` cannot be written: {error.strerror}. The study itself is stored and can be resumed."
+                f"`{self.path}` cannot be written: {reason(error)}. The study itself is stored and can be resumed."
             ) from error
 
     def close(self) -> None:

@@ -62,7 +62,7 @@ def test_front_report_and_export_of_a_finished_run(pruned: Path, tmp_path: Path)
         report(copy, to=tmp_path / "out" / "page.html").show()
         assert (tmp_path / "out" / "page.html").stat().st_size > 1000
         assert export(copy, to=tmp_path / "small", key=keys[0]).differences["reloaded"] < 1e-5
-        with pytest.raises(StudyError, match="cannot be locked: Read-only file system"):
+        with pytest.raises(StudyError, match="cannot be locked: read-only file system"):
             resume(copy, progress=False)
 
     mounted_read_only(copy, read)

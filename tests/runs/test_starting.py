@@ -82,7 +82,7 @@ def test_a_folder_that_cannot_be_written_is_said(quick_design: Any, tmp_path: Pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("secateur.runs.settings.RunSettings.write", full)
-    with pytest.raises(StudyError, match="cannot be written: No space left"):
+    with pytest.raises(StudyError, match="cannot be written: no space left"):
         quick_design(tmp_path / "run", **COUNTED)
     assert not (tmp_path / "run").exists()
 

@@ -77,7 +77,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(StudyError, match="cannot be locked: Operation not supported"), RunLock(tmp_path):
+    with pytest.raises(StudyError, match="cannot be locked: operation not supported"), RunLock(tmp_path):
         pass
 
 

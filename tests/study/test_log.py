@@ -42,5 +42,5 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_full_disk() -> None:
-    with RunLog("/dev/full") as log, pytest.raises(StudyError, match="No space left on device"):
+    with RunLog("/dev/full") as log, pytest.raises(StudyError, match="no space left on device"):
         log.write("event")
