@@ -170,6 +170,19 @@ def test_other_axes_can_be_chosen(browser, large_run, tmp_path):
     assert error == ["error,memory", "memory", [[0.8, 0]], False]
 
 
+def test_other_axes_of_a_comparison_can_be_chosen(browser, tmp_path):
+    runs = [run("a", [(0.5, 50.0), (0.4, 60.0)]), run("b", [(0.3, 70.0)], 1)]
+    for member in (member for one in runs for member in one.members):
+        member["values"]["latency"] = 0.01
+    (tmp_path / "compare.html").write_text(compare_html(Comparison(runs, OBJECTIVES)), encoding="utf-8")
+    script = """
+      const plot = document.querySelector('[data-figure="pareto"]'), pick = document.getElementById("axis-x");
+      pick.value = "latency"; pick.dispatchEvent(new Event("change"));
+      return [plot.dataset.axes, plot.layout.xaxis.title.text, plot.layout.shapes];
+    """
+    assert browser.browse(tmp_path / "compare.html", script) == ["latency,error", "latency", []]
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", ["prune", "design", "proxies", "compare"])
 def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):

@@ -83,7 +83,7 @@
         });
       });
       figure.layout = Object.assign({}, figure.layout, {
-        xaxis: meta.axes[x].axis, yaxis: meta.axes[y].axis, shapes: [...meta.axes[x].across, ...meta.axes[y].upwards],
+        xaxis: meta.axes[x].axis, yaxis: meta.axes[y].axis, shapes: [...(meta.axes[x].across || []), ...(meta.axes[y].upwards || [])],
       });
       Plotly.react(place, traces, merged(figure.layout), place.options);
       place.dataset.axes = x + "," + y;
