@@ -131,7 +131,7 @@ class Trial:
             str(ROOT / "pyproject.toml"),
         ]
         command += [str(ROOT / "tests" / name) for name in folders]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        done = _run(command, self.folder)
         found = re.findall(r"^[^\n]*\d+ passed[^\n]*$", done.stdout, re.MULTILINE)
         if done.returncode or not found:
             print(done.stdout[-20_000:], done.stderr[-2000:])
@@ -142,10 +142,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _output(command: list[str], check: bool = True, cwd: Path | None = None) -> str:
+def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command that must not see another package than the environment's."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     environment.pop("PYTHONPATH", None)
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+def _output(command: list[str], check: bool = True, cwd: Path | None = None) -> str:
+    done = _run(command, cwd)
     if done.returncode and check:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout.strip() if not done.returncode else ""
