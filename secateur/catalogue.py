@@ -21,8 +21,10 @@ class Entry(NamedTuple):
 
 CATALOGUE: dict[str, dict[str, Entry]] = {
     "space": {
-        "small": Entry("secateur.spaces.pruning:Small", "one number of heads, units and layers for all", ("prune",)),
-        "medium": Entry("secateur.spaces.pruning:Medium", "heads and units of each layer", ("prune",)),
+        "small": Entry(
+            "secateur.spaces.pruning:Small", "one number of heads, units and layers for the whole network", ("prune",)
+        ),
+        "medium": Entry("secateur.spaces.pruning:Medium", "heads and units for each layer", ("prune",)),
         "layer": Entry("secateur.spaces.pruning:Layer", "whole layers, kept or not", ("prune",)),
         "sublayer": Entry("secateur.spaces.pruning:Sublayer", "attention and feed-forward of each layer", ("prune",)),
         "large": Entry("secateur.spaces.pruning:Large", "every single head and unit", ("prune",)),
@@ -34,13 +36,15 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
-        "evolution": Entry("secateur.search:Evolution", "evolution on the front, as LiteTransformerSearch"),
+        "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
     },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),
-        "random": Entry("secateur.training.strategies:Random", "one random sub-network a step", ("prune",)),
-        "random-linear": Entry("secateur.training.strategies:RandomLinear", "random ones more and more often", ("prune",)),
-        "sandwich": Entry("secateur.training.strategies:Sandwich", "the largest, the smallest, k random ones", ("prune",)),
+        "random": Entry("secateur.training.strategies:Random", "one random sub-network per step", ("prune",)),
+        "random-linear": Entry(
+            "secateur.training.strategies:RandomLinear", "random sub-networks, more and more often", ("prune",)
+        ),
+        "sandwich": Entry("secateur.training.strategies:Sandwich", "the largest, the smallest and k random ones", ("prune",)),
         "kd": Entry("secateur.training.strategies:InPlaceDistillation", "k random ones, distilled", ("prune",)),
         "full": Entry("secateur.training.strategies:Full", "the sandwich, distilled", ("prune",)),
     },
@@ -54,20 +58,20 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     # What can be said on the command line, in the order of the help; `secateur bench proxies` is in a group. What serves the
     # command line alone is, in Python, a method of a run or of its members.
     "verb": {
-        "demo": Entry("secateur.verbs.demo:demo", "Prune a small model on film reviews: nothing to fetch"),
+        "demo": Entry("secateur.verbs.demo:demo", "Prune a small model on film reviews; downloads nothing"),
         "prune": Entry("secateur.verbs.prune:prune", "Prune a pre-trained Transformer on your data"),
         "design": Entry("secateur.verbs.design:design", "Design decoder language models for a device"),
         "train": Entry("secateur.verbs.train:train", "Train an architecture that design found"),
-        "resume": Entry("secateur.verbs.resume:resume", "Go on with a run that was stopped"),
+        "resume": Entry("secateur.verbs.resume:resume", "Continue a run that was stopped"),
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
-        "export": Entry("secateur.verbs.export:export", "Write a sub-network as a checkpoint that loads", ("cli",)),
-        "report": Entry("secateur.verbs.report:report", "Write a run's report: one page, works offline", ("cli",)),
-        "status": Entry("secateur.verbs.status:status", "Tell where a run stands and what to do next", ("cli",)),
+        "export": Entry("secateur.verbs.export:export", "Export a sub-network as a checkpoint", ("cli",)),
+        "report": Entry("secateur.verbs.report:report", "Write a run's report: one page that works offline", ("cli",)),
+        "status": Entry("secateur.verbs.status:status", "Show how far a run is and what to do next", ("cli",)),
         "watch": Entry("secateur.verbs.watch:watch", "Follow a run in the browser", ("cli",)),
         "compare": Entry("secateur.verbs.compare:compare", "Compare runs: their fronts on one page", ("cli",)),
-        "measure": Entry("secateur.verbs.measure:measure", "Measure latency and memory of any checkpoint here"),
+        "measure": Entry("secateur.verbs.measure:measure", "Measure the latency and memory of any checkpoint"),
         "evaluate": Entry("secateur.verbs.evaluate:evaluate", "Score a language model on lm-evaluation-harness"),
-        "bench proxies": Entry("secateur.verbs.proxies:proxies", "Tell how well proxies rank trained networks"),
+        "bench proxies": Entry("secateur.verbs.proxies:proxies", "Report how well proxies rank trained networks"),
     },
     # What a job is made of, by the verb that starts it.
     "run": {

@@ -36,7 +36,7 @@ _LOOK: dict[str, Any] = {
 }
 app = typer.Typer(
     name="secateur",
-    help="Find the Transformer architectures that trade quality against cost best, and take them home as checkpoints.",
+    help="Find smaller, faster Transformers with the best trade-offs between quality and cost, and export them as checkpoints.",
     **_LOOK,
 )
 #: Commands in groups, as their names say: `secateur bench proxies`.

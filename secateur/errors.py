@@ -119,7 +119,7 @@ def disk_fault(error: BaseException) -> str | None:
 def of_a_file(error: BaseException) -> str:
     """What a library says of a file of others that it could not load, on one line."""
     if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):  # torch would advise to load it unsafely
-        return "it is a pickle that is damaged or would run code, and is not loaded"
+        return "it is a pickle that is damaged or would run code, so it is not loaded"
     return one_line(error)
 
 

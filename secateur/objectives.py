@@ -86,7 +86,7 @@ class Bound:
                 raise ValueError(text)
         except ValueError:
             raise ConfigurationError(
-                f"`{text}` is no bound: give a number (2000000, 2M, 20ms) or a percentage of the unpruned network (50%)."
+                f"`{text}` is not a bound: give a number (2000000, 2M, 20ms) or a percentage of the unpruned network (50%)."
             ) from None
         suffix = match[2] or ""
         if suffix == "%":
@@ -102,7 +102,7 @@ class Bound:
         if not self.relative:
             return self.value
         if unpruned is None:
-            raise ConfigurationError(f"a bound of {self} is relative to an unpruned network, and none is known: give a number.")
+            raise ConfigurationError(f"a bound of {self} is relative to an unpruned network, but there is none: give a number.")
         return self.value * unpruned
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bo
     suffix = re.sub(r"^[-+0-9._eE\s]+", "", str(given)).strip()
     kind = "s" if suffix.endswith("s") else "B" if suffix.endswith("B") else ""
     if (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s"):
-        raise ConfigurationError(f"`{said}`: `{suffix}` is no unit of `{name}`.")
+        raise ConfigurationError(f"`{said}`: `{suffix}` is not a unit of `{name}`.")
     # A proxy of quality may be negative. Errors and counts of 0 are rare, but there are such; nothing takes no time.
     if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and quantity.unit)):
         raise ConfigurationError(f"`{said}`: a bound on `{name}` must {'be above 0' if quantity.unit else 'not be negative'}.")
@@ -147,7 +147,7 @@ class Objective:
             return text
         match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*((?:(?:<=|>=|<|>)\s*[^\s<>=]+\s*){0,2})", text)
         if match is None:
-            raise ConfigurationError(f"`{text}` is no objective: write a name, or a name and a bound (latency<=20ms).")
+            raise ConfigurationError(f"`{text}` is not an objective: write a name, or a name and a bound (latency<=20ms).")
         name, bounds = match.groups()
         known = tuple(known)
         if name not in known:
@@ -209,7 +209,9 @@ def _speedup(factor: str | float | Bound) -> Bound:
     except ValueError:
         times = 0.0
     if not 0 < times < math.inf:
-        raise ConfigurationError(f"`{text}` is no speed-up: write speedup=3x for three times as fast as the unpruned network.")
+        raise ConfigurationError(
+            f"`{text}` is not a speed-up: write speedup=3x for three times as fast as the unpruned network."
+        )
     return Bound(1 / times, relative=True)
 
 

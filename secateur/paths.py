@@ -26,7 +26,7 @@ def checked(name: str | Path, error: type[SecateurError]) -> Path:
     except UnicodeEncodeError:
         raise error(f"the name {shown(text)} is not UTF-8: rename the file or folder.") from None
     if any(unicodedata.category(character) == "Cc" for character in text):
-        raise error(f"the name {shown(text)} has control characters in it: rename the file or folder.")
+        raise error(f"the name {shown(text)} contains control characters: rename the file or folder.")
     try:
         path = Path(text).expanduser()
         if stat.S_ISDIR(os.stat(path).st_mode) and not os.access(path, os.R_OK | os.X_OK):

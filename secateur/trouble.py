@@ -39,7 +39,7 @@ def tell(error: BaseException, flags: Mapping[str, str], folders: Iterable[Path]
     else:
         kept = keep(error, [*([vars(error)["run_folder"]] if "run_folder" in vars(error) else []), *folders])
         said = f"{type(error).__name__}: {one_line(error)}"
-        lines, code = [f"something went wrong that nobody foresaw ({said}). The traceback is in {kept}: please report it."], 1
+        lines, code = [f"an unexpected error occurred ({said}). The traceback is in {kept}: please report it."], 1
     for line in lines:
         echo(f"secateur: {plain(_without_passwords(as_typed(line, flags)), one_line=True)}", error=True)
     return code
@@ -55,7 +55,7 @@ def _foreseen(error: BaseException) -> str | None:
     if disk_is_full(error):
         return f"the disk is full{':' + where if where else ''}. Free some space and try again."
     if isinstance(error, OSError) and error.errno in _USERS:
-        return f"the system refuses{where}: {reason(error)}."
+        return f"the system refused{where}: {reason(error)}."
     return None
 
 

@@ -100,7 +100,7 @@ def test_what_is_not_on_the_first_screen_is_announced() -> None:
 
 def test_defaults_are_the_settings_own() -> None:
     text = " ".join(shown("prune", "--help-all").split())
-    assert "--trials INT How many architectures the searcher may ask for. [default: 100]" in text
+    assert "--trials INT How many architectures the searcher may try. [default: 100]" in text
     assert "[default: error, body_parameters]" in text
     assert "--seed INT The seed of everything random. [default: 0]" in text
     assert "--model STR A folder with a pre-trained Transformer, or a name on the hub. [required]" in text
@@ -199,8 +199,8 @@ def test_all_faults_at_once(model: str, tmp_path: Path) -> None:
     [
         (["--objective", "parameters"], "first objective must be `error`"),
         (["--objective", "error", "--objective", "error"], "twice"),
-        (["--objective", "error", "--objective", "latency<=fast"], "no bound"),
-        (["--polish-at", "half"], "`half` is no bound"),
+        (["--objective", "error", "--objective", "latency<=fast"], "not a bound"),
+        (["--polish-at", "half"], "`half` is not a bound"),
         (["--mixed-precision", "fp8"], "unknown mixed precision `fp8`"),
         (["--preset", "best"], "unknown preset `best`"),
         (["--text", "review"], "`text`, `label`"),
@@ -280,7 +280,7 @@ def test_ranges_that_do_not_fit(tmp_path: Path, model_dir: str, data: str) -> No
 def test_verbs_on_what_is_no_run(tmp_path: Path) -> None:
     for verb in (["front"], ["report"], ["resume"], ["export", "--to", "x", "--key", "a"]):
         (line,) = faults(verb[0], str(tmp_path), *verb[1:])
-        assert "is no run" in line
+        assert "is not a run" in line
     (line,) = faults("front", str(tmp_path / "none"))
     assert "there is no run folder" in line
 

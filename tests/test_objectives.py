@@ -40,13 +40,13 @@ def test_bounds(text: str | float, value: float, relative: bool) -> None:
 
 @pytest.mark.parametrize("text", ["", "fifty", "5 apples", "1..2", "e", "%", "1.2.3", "nan", "inf", "1e999"])
 def test_what_is_no_bound(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no bound: give a number"):
+    with pytest.raises(ConfigurationError, match="is not a bound: give a number"):
         Bound.parse(text)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), True])
 def test_a_bound_is_a_finite_number(number: float) -> None:
-    with pytest.raises(ConfigurationError, match="is no bound"):
+    with pytest.raises(ConfigurationError, match="is not a bound"):
         Bound.parse(number)
 
 
@@ -77,9 +77,9 @@ def test_objectives() -> None:
 def test_bad_objectives() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown objective `latencyy`\. Did you mean `latency`\?"):
         Objective.parse("latencyy")
-    with pytest.raises(ConfigurationError, match="is no objective"):
+    with pytest.raises(ConfigurationError, match="is not an objective"):
         Objective.parse("latency<=")
-    with pytest.raises(ConfigurationError, match="is no bound"):
+    with pytest.raises(ConfigurationError, match="is not a bound"):
         Objective.parse("latency<=soon")
     with pytest.raises(ConfigurationError, match="`direction` of `error` must be min or max, got `up`"):
         Objective("error", "up")

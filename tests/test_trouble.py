@@ -38,8 +38,8 @@ FLAGS = {"max_length": "--max-length", "objectives": "--objective", "text": "--t
             ],
         ),
         (OSError(errno.ENOSPC, "No space left on device"), 2, ["the disk is full. Free some space and try again."]),
-        (OSError(errno.ENAMETOOLONG, "File name too long", "xx"), 2, ["the system refuses `xx`: file name too long."]),
-        (PermissionError(errno.EACCES, "Permission denied", "/x"), 2, ["the system refuses `/x`: permission denied."]),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "xx"), 2, ["the system refused `xx`: file name too long."]),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), 2, ["the system refused `/x`: permission denied."]),
     ],
 )
 def test_what_is_said(error: BaseException, code: int, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +80,7 @@ def test_what_nobody_foresaw_leaves_its_traceback_in_the_run(
     assert shown.exit_code == 1
     (line,) = shown.stderr.splitlines()
     assert line == (
-        "secateur: something went wrong that nobody foresaw (ZeroDivisionError: of postgresql://me:…@host/db). "
+        "secateur: an unexpected error occurred (ZeroDivisionError: of postgresql://me:…@host/db). "
         f"The traceback is in {folder / 'error.log'}: please report it."
     )
     kept = (folder / "error.log").read_text()
@@ -112,7 +112,7 @@ def test_without_a_run_the_traceback_is_a_file_of_its_own(
         (["measure", "x", "--threads", "many"], "invalid value for '--threads'"),
         (["measure", "x", "--thread", "1"], "no such option"),
         (["frnt"], "no such command"),
-        (["front", "\x1b[31m"], r"the name `\x1b[31m` has control characters"),
+        (["front", "\x1b[31m"], r"the name `\x1b[31m` contains control characters"),
         (["front", "x" * 300], "file name too long"),
         (["front", "\udcff"], "is not UTF-8"),
     ],

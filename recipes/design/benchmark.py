@@ -137,7 +137,7 @@ def _drawn(space: Decoder, source: str, count: int) -> list[Job]:
 
 
 def listed_jobs(file: Path) -> list[Job]:
-    """Jobs from JSON-lines: `architecture` (as an object or as JSON text), `source`, and a `seed` where it is not 0."""
+    """Jobs from JSON Lines: `architecture` (as an object or as JSON text), `source`, and a `seed` where it is not 0."""
     jobs = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -417,7 +417,7 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     training.add_argument("--count", type=int, default=150, help="random architectures")
     training.add_argument("--repeat", type=int, default=15, help="how many of them are trained again with another seed")
     training.add_argument("--homogeneous", type=int, default=40, help="random architectures whose layers are all equal")
-    training.add_argument("--list", type=Path, help="JSON-lines with `architecture` and `source`, instead of random ones")
+    training.add_argument("--list", type=Path, help="JSON Lines with `architecture` and `source`, instead of random ones")
     training.add_argument("--threads", type=int, default=1)
     training.add_argument("--device", default="cpu")
     changed = {name: value for name, value in asdict(Protocol()).items() if name != "cutoffs"}
@@ -425,7 +425,7 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
         training.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
     training.add_argument("--cutoffs", type=int, nargs="*", default=Protocol().cutoffs)
     timing = commands.add_parser("latency", help="measure the trained architectures on this machine, which should be quiet")
-    timing.add_argument("--list", type=Path, nargs="*", default=[], help="further architectures, as JSON-lines")
+    timing.add_argument("--list", type=Path, nargs="*", default=[], help="further architectures, as JSON Lines")
     timing.add_argument("--seconds", type=float, default=2.0, help="at most so long for each, in all its turns")
     timing.add_argument("--turns", type=int, default=5, help="how often each is measured; the quickest counts")
     merging = commands.add_parser("merge", help="write the table")

@@ -24,8 +24,8 @@ def anatomy_of(config: Any) -> Anatomy:
     family = config.model_type
     if family.startswith("secateur_"):
         raise ModelError(
-            f"this model was pruned by Secateur already (`{family}`), and its layers differ in size. "
-            "Prune the original again instead."
+            f"this model has already been pruned by Secateur (`{family}`), and its layers differ in size. "
+            "Prune the original model instead."
         )
     if family not in ANATOMIES:
         known = ", ".join(sorted(ANATOMIES))

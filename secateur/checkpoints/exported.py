@@ -29,7 +29,7 @@ def load(folder: str | Path) -> Any:
     # transformers would give a missing weight random values and only warn.
     wrong = sorted({*info["missing_keys"], *(key if isinstance(key, str) else key[0] for key in info["mismatched_keys"])})
     if wrong:
-        raise ModelError(f"`{folder}` is damaged: {len(wrong)} of its weights are missing or of another size (`{wrong[0]}`).")
+        raise ModelError(f"`{folder}` is damaged: {len(wrong)} of its weights are missing or have another size (`{wrong[0]}`).")
     return model.eval()
 
 

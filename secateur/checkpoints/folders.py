@@ -30,11 +30,11 @@ def described(folder: str | Path) -> dict[str, Any]:
     """What the config.json of a checkpoint says: a dict with a `model_type`. Raises ModelError."""
     file = Path(folder) / "config.json"
     if not file.is_file():
-        raise ModelError(f"`{folder}` is no checkpoint folder: it has no config.json.")
+        raise ModelError(f"`{folder}` is not a checkpoint folder: it has no config.json.")
     try:
         found = json.loads(file.read_text(encoding="utf-8-sig"), parse_constant=_constant)
         if not isinstance(found, dict):
-            raise ValueError("it holds no settings {…}")
+            raise ValueError("it contains no settings {…}")
         if not isinstance(found.get("model_type"), str):
             raise ValueError("it names no `model_type`")
         if fault := size_fault(found, found["model_type"] in ANATOMIES):
@@ -49,7 +49,7 @@ def described(folder: str | Path) -> dict[str, Any]:
 def _constant(name: str) -> float:
     """A number that JSON has no digits for: some families have no upper limit."""
     if name == "NaN":
-        raise ValueError("NaN is no number")
+        raise ValueError("NaN is not a number")
     return float(name)
 
 

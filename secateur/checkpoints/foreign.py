@@ -65,6 +65,6 @@ def check_weights(folder: Path, build: Callable[[], Any]) -> None:
         wanted = sum(parameter.numel() for parameter in build().parameters())
     if there and wanted > 8 * there:  # not even one bit for each
         raise ModelError(
-            f"the weights in `{folder}` do not fit its configuration: config.json asks for {wanted:,} parameters, "
+            f"the weights in `{folder}` do not match its configuration: config.json asks for {wanted:,} parameters, "
             f"and the files hold {there:,} bytes. They may be damaged."
         )

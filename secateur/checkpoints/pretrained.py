@@ -44,7 +44,7 @@ def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
     """Raise ModelError where the family has no head for this kind of task, or could cheat at it."""
     if kind == "language_modelling" and not anatomy.decoder:
         raise ModelError(
-            f"`{model}` cannot model language: `{anatomy.family}` is an encoder, which sees the tokens that it would have to "
+            f"`{model}` cannot be a language model: `{anatomy.family}` is an encoder, which sees the tokens it would have to "
             "predict. Use a decoder, such as gpt2 or llama."
         )
     if kind == "multiple_choice":
@@ -106,7 +106,9 @@ def _check_body(model: str, loaded: Any, said: Any) -> None:
     odd = [str(key[0] if isinstance(key, tuple) else key) for key in (*said["mismatched_keys"], *said["missing_keys"])]
     odd = sorted(name for name in odd if name.startswith(body) and "pooler" not in name)
     if odd:
-        raise ModelError(f"the weights in `{model}` do not fit its configuration: {odd[0]} and {len(odd) - 1} more are amiss.")
+        raise ModelError(
+            f"the weights in `{model}` do not match its configuration: {odd[0]} and {len(odd) - 1} more are wrong."
+        )
 
 
 def _try(model: str, loaded: Any) -> None:
@@ -117,7 +119,7 @@ def _try(model: str, loaded: Any) -> None:
     with torch.inference_mode():
         logits = loaded.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
     if not bool(logits.isfinite().all()):
-        raise ModelError(f"the model in `{model}` cannot be used: it gives no finite numbers. Its weights may be damaged.")
+        raise ModelError(f"the model in `{model}` cannot be used: its outputs are not finite. Its weights may be damaged.")
 
 
 def load_any(model: str) -> Any:

@@ -38,8 +38,8 @@ def tokenizer_of(model: str) -> Any:
         _try(tokenizer, words)
     if words is not None and len(tokenizer) > words:
         raise ModelError(
-            f"the tokenizer of `{model}` does not fit it: it has {len(tokenizer)} tokens, and the model knows {words}. "
-            "Give the tokenizer that the model was trained with."
+            f"the tokenizer of `{model}` does not match the model: it has {len(tokenizer)} tokens, the model {words}. "
+            "Use the tokenizer that the model was trained with."
         )
     return _plain(tokenizer)
 
@@ -78,13 +78,13 @@ def _try(tokenizer: Any, words: int | None = None) -> None:
     """Tokenise a word and a pair: raises ValueError, or what `tokenizers` raises, for a tokenizer that cannot be used."""
     length = tokenizer.model_max_length
     if isinstance(length, bool) or not isinstance(length, int | float) or length < 2:
-        raise ValueError(f"`model_max_length` of its tokenizer must be a number from 2 on, got {length!r}")
+        raise ValueError(f"`model_max_length` of its tokenizer must be a number of at least 2, got {length!r}")
     texts = (("word",), ("word", "word"))
     with unchanged(tokenizer):
         framed = [token for text in texts for token in tokenizer(*text, truncation=True, max_length=8)["input_ids"]]
     framed.append(tokenizer.pad_token_id or 0)
     if words is not None and not all(0 <= token < words for token in framed):
-        raise ValueError(f"its tokenizer frames texts by the token {max(framed)}, and the model knows {words}")
+        raise ValueError(f"its tokenizer adds the token {max(framed)}, and the model knows {words}")
 
 
 def _empty(tokenizer: Any) -> bool:
@@ -98,7 +98,7 @@ def _from_merges(folder: Path) -> Any:
 
     vocabulary, merges = (_either(folder, name) for name in ("vocab.json", "merges.txt"))
     if vocabulary is None or merges is None:
-        raise DataError(f"`{folder}` holds no tokenizer: it has neither tokenizer.json nor vocab.json with merges.txt.")
+        raise DataError(f"`{folder}` contains no tokenizer: it has neither tokenizer.json nor vocab.json with merges.txt.")
     try:
         tokens = json.loads(_read(vocabulary))
         lines = [line for line in _read(merges).splitlines() if line and not line.startswith("#version")]

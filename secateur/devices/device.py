@@ -35,14 +35,14 @@ def resolve_device(name: str = "auto") -> torch.device:
     index, count = int((match and match[1]) or 0), torch.cuda.device_count() if torch.cuda.is_available() else 0
     if index >= count:
         build = "" if torch.version.cuda else ", or install a CUDA build of torch"
-        raise ConfigurationError(f"`device` {name} is not there: torch sees {count} CUDA devices. Use cpu{build}.")
+        raise ConfigurationError(f"`device` {name} is not available: torch sees {count} CUDA devices. Use cpu{build}.")
     return torch.device("cuda", index)
 
 
 def check_precision(precision: str | None, device: torch.device) -> None:
     """Raise ConfigurationError where a mixed precision is asked for on a CPU."""
     if precision is not None and device.type == "cpu":
-        raise ConfigurationError(f"`mixed_precision` {precision} is for a GPU, and `device` is cpu. Leave it out.")
+        raise ConfigurationError(f"`mixed_precision` {precision} needs a GPU, but `device` is cpu. Leave it out.")
 
 
 def describe_device(device: str | torch.device = "auto") -> str:

@@ -63,7 +63,7 @@ class _Writer:
 
     def _take(self, output: Any) -> None:
         if getattr(output, "logits", None) is None or output.logits.dim() != 3:
-            raise MeasurementError(f"`{type(self.model).__name__}` writes no tokens. Leave `generate` out.")
+            raise MeasurementError(f"`{type(self.model).__name__}` cannot generate tokens. Leave `generate` out.")
         for name in ("past_key_values", "mems"):
             if getattr(output, name, None) is not None:
                 self.state = {name: getattr(output, name)}

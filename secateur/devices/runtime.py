@@ -32,7 +32,7 @@ def check_setup(setup: Setup) -> torch.device:
     where = resolve_device(setup.check().device)
     if setup.runtime != "torch" and where.type != "cpu":
         raise ConfigurationError(
-            f"`runtime` {setup.runtime} is measured on the CPU only, got device {where}. Use runtime torch."
+            f"`runtime` {setup.runtime} can only be measured on the CPU, got device {where}. Use runtime torch."
         )
     if setup.exported:
         need("onnx", "onnxscript", "onnxruntime")

@@ -26,12 +26,14 @@ class Setup(Settings):
     `kind` is the kind of task, as far as it changes what the network is fed. Repeats end after `seconds`, steady or not.
     """
 
-    device: str = option("cpu", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
+    device: str = option("cpu", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     threads: int = option(1, "CPU threads to compute with.", least=1, most=MOST_THREADS)
     batch: int = option(1, "Sequences per forward pass.", least=1, most=MOST_BATCH)
     length: int = option(128, "Tokens per sequence.", least=1, most=MOST_TOKENS)
     kind: str = option("classification", "The kind of task that the network is for.", known=tuple(KINDS))
-    runtime: str = option("torch", "torch, torch-int8, onnx or onnx-int8 (the last three on the CPU).", known=tuple(RUNTIMES))
+    runtime: str = option(
+        "torch", "torch, torch-int8, onnx or onnx-int8 (all but torch on the CPU only).", known=tuple(RUNTIMES)
+    )
     seconds: float = option(5.0, "Stop repeating after this many seconds, steady or not.", above=0, most=DAY)
 
     @property

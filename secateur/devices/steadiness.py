@@ -58,6 +58,6 @@ def check_steady(
     if steady.spread > LIMIT and not allow:
         raise MeasurementError(
             f"this device cannot be measured steadily: {str(steady).rstrip('.')}; at most {LIMIT:.0%} apart is steady. "
-            f"Stop what else runs on it,{' give `threads` 1,' if setup.threads > 1 else ''} or go on with --unsteady."
+            f"Stop other programs on it,{' give `threads` 1,' if setup.threads > 1 else ''} or continue with --unsteady."
         )
     return steady

@@ -57,7 +57,7 @@ class Cost(Counted):
         longest = longest_text(self.supernet.model.config)
         if self.length > longest:
             raise ConfigurationError(
-                f"`length`, the tokens that operations are counted for, must be at most {longest} for this model, "
+                f"`length`, the number of tokens that operations are counted for, must be at most {longest} for this model, "
                 f"got {self.length}."
             )
         return self.supernet.macs(plan, self.batch, self.length)

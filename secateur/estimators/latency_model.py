@@ -90,7 +90,7 @@ class LatencyModel:
         if not tests or len(fits) < 2:
             reason = f" The last reason: {found.failure}" if found.failure else ""
             raise MeasurementError(
-                f"only {len(measured)} of {found.wanted} networks could be measured: too few for a model.{reason}"
+                f"only {len(measured)} of {found.wanted} networks could be measured: too few to fit a model.{reason}"
             )
         report = FitReport(len(fits), len(tests), 0.0, 0.0, 0.0, found.loaded)
         model = cls(_coefficients(fits, pairs), found.backbone, pairs, **conditions, report=report)

@@ -186,7 +186,7 @@ def _evaluated(estimator: Estimator, architecture: Architecture, budget: float |
     except Exception as error:
         if disk_is_full(error):
             where = getattr(error, "filename", None) or type(estimator).__name__
-            raise StudyError(f"`{where}`: the disk is full. Nothing stored is lost: free some space and resume.") from error
+            raise StudyError(f"`{where}`: the disk is full. Nothing stored is lost: free some space, then resume.") from error
         text = " ".join(str(error).split())
         if isinstance(error, MemoryError) or "out of memory" in text.lower():
             return Evaluation(failure=f"out of memory ({text})" if text else "out of memory"), None

@@ -65,7 +65,7 @@ def trained_card(facts: Mapping[str, Any]) -> str:
         name,
         [
             f"A {sizes['backbone']} decoder of width {sizes['width']} with {len(layers)} layers, trained from scratch on "
-            f"`{facts['text']}`. `curve.json` holds its learning curve.",
+            f"`{facts['text']}`. `curve.json` contains its learning curve.",
             _table("| | |\n|---|---:|", rows),
             facts["forms"].table() if facts.get("forms") else "",
             "## Architecture\n\n" + _table("| layer | heads | inner width |\n|---:|---:|---:|", layers),
@@ -115,8 +115,8 @@ def _introduction(facts: Mapping[str, Any]) -> str:
     base = f" of `{facts['base_model']}`" if facts.get("base_model") else ""
     task = f", for `{facts['task']}`" if facts.get("task") else ""
     polished = {
-        True: "It was polished: fine-tuned by itself after it was cut out.",
-        False: "Its weights are those that it shared with the super-network, cut out and not tuned further.",
+        True: "It was polished: fine-tuned further after the search.",
+        False: "Its weights are those it shared with the super-network, not fine-tuned further.",
     }
     told = [f"A sub-network{base}{task}.", *(said for done, said in polished.items() if facts.get("polished") is done)]
     gain = f"**{facts['gain']}**\n\n" if facts.get("gain") else ""
@@ -134,7 +134,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
         "latency": "latency of a pass",
         "prompt_latency": "latency per prompt",
         "token_latency": "latency per token",
-        "memory": "memory at the peak of a pass",
+        "memory": "peak memory of a pass",
         "parameters": "parameters",
         "body_parameters": "parameters of the layers (without embeddings and head)",
         "macs": f"multiply-accumulates (batch 1, length {facts.get('macs_length', 128)})",
@@ -198,10 +198,10 @@ def _pruned_loading(facts: Mapping[str, Any]) -> str:
     if carried:
         parts.append(
             f"`trust_remote_code=True` lets `{carving.FILE}.py` in this folder build the network, because its layers differ\n"
-            "from what the family's configuration can say. With Secateur installed no code of the folder is run:\n"
+            "from what the family's configuration can express. With Secateur installed, no code in it needs to run:\n"
             f'`import secateur.auto` first and leave it out, or use `secateur.load("{facts.get("name", "this-folder")}")`.'
         )
     if facts.get("onnx"):
         small = f" `model.int8.onnx` is {facts['int8_ratio']:.2f} times its size." if facts.get("int8_ratio") else ""
-        parts.append("`model.onnx` takes any batch and length." + small)
+        parts.append("`model.onnx` accepts any batch size and length." + small)
     return "\n\n".join(parts)

@@ -125,7 +125,7 @@ def rebuilt(model: Any, config: Any) -> Any:
     wrong = sorted(map(str, [*info["missing_keys"], *info["unexpected_keys"], *info["mismatched_keys"]]))
     if wrong:
         raise ExportError(
-            f"`model` does not have the plan's sizes: {', '.join(wrong[:3])} differ. Pass what `extract(plan)` returned."
+            f"`model` does not match the plan: {', '.join(wrong[:3])} differ. Pass what `extract(plan)` returned."
         )
     if getattr(model, "generation_config", None) is not None:
         fresh.generation_config = copy.deepcopy(model.generation_config)
@@ -142,7 +142,7 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
     """
     wanted = checked(folder, ExportError)
     if wanted.exists() and (not wanted.is_dir() or any(wanted.iterdir())):
-        raise ExportError(f"`{wanted}` exists already and is not an empty folder. Name a new one.")
+        raise ExportError(f"`{wanted}` already exists and is not an empty folder. Name a new one.")
     # Absolute, so that a change of directory meanwhile does no harm.
     wanted = Path(os.path.abspath(wanted))
     unfinished = aside(wanted)

@@ -16,7 +16,7 @@ def check_push(name: str, token: str | None = None) -> None:
     try:
         validate_repo_id(name)
     except HFValidationError as error:
-        raise ConfigurationError(f"`{name}` is no name for a hub: {one_line(error)}.") from error
+        raise ConfigurationError(f"`{name}` is not a valid name on a hub: {one_line(error)}.") from error
     if constants.is_offline_mode():
         raise ExportError("HF_HUB_OFFLINE is set: nothing can be pushed. Unset it, or export with --to.")
     if (token or get_token()) is None:
@@ -42,7 +42,7 @@ def push(folder: Path, name: str, *, private: bool | None = None, token: str | N
     except HfHubHTTPError as error:
         status = error.response.status_code if error.response is not None else None
         if status in (401, 403):
-            raise ExportError(f"the hub refuses to write `{name}`: this token may not ({status}).") from error
+            raise ExportError(f"the hub refuses to write `{name}`: this token has no write access ({status}).") from error
         raise ExportError(f"the hub refuses `{name}`: {one_line(error)}.") from error
     except (httpx.HTTPError, OfflineModeIsEnabled, OSError) as error:
         raise ExportError(f"`{hub.endpoint}` cannot be reached: {one_line(error)}.") from error

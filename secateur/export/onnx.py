@@ -39,7 +39,7 @@ def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", t
         path = path / "model.onnx"
     if kind == "classification" and _needs_padding_id(model):
         raise ExportError(
-            "`pad_token_id` is not set in the model's configuration: it can classify one text at a time only. Set it first."
+            "`pad_token_id` is not set in the model's configuration, so it can only classify one text at a time. Set it first."
         )
     sizes = (2, 3, 8) if kind == "multiple_choice" else (2, 8)
     axes = ("batch", "choices", "length") if kind == "multiple_choice" else ("batch", "length")

@@ -26,7 +26,7 @@ def quantise_int8(source: str | Path, target: str | Path) -> Quantised:
 
     source, target = Path(source), Path(target)
     if not source.is_file():
-        raise ExportError(f"`{source}` is not a file: int8 is made from an ONNX file.")
+        raise ExportError(f"`{source}` is not a file: int8 needs an ONNX file.")
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)  # it warns on the root logger about its own pre-processing

@@ -90,7 +90,7 @@ class Forms:
             speed = f"{whole / form.latency:.2g} ×" if whole and form.latency else "–"
             rows.append(f"| `{FILES[form.name]}` | {form.size} | {form.quality or '–'} | {form.time or '–'} | {speed} |")
         # Without the reason, which may name a place on somebody's disk.
-        said = ["Not scored: the validation data were not at hand."] if self.unscored else []
+        said = ["Not scored: the validation data were not available."] if self.unscored else []
         said += [*self.notes, *(f"**Warning:** {warning}" for warning in self.warnings)]
         return "\n\n".join(["## Forms", "\n".join(rows), *([f"Latency: {self.timed}."] if self.timed else []), *said])
 

@@ -53,7 +53,7 @@ def export_trained(
     need_onnx()
     source = Path(folder)
     if to is not None and source.resolve() in Path(to).resolve().parents:
-        raise ExportError(f"`{to}` lies in `{source}`, which would be copied into itself. Name a folder elsewhere.")
+        raise ExportError(f"`{to}` is inside `{source}`, which would be copied into itself. Name a folder elsewhere.")
     model = load(source)
     if to is not None:
         with new_folder(to) as unfinished:
@@ -74,7 +74,7 @@ def export_trained(
             remove(unfinished)
         forms = _judged(judge, model, source)
     except OSError as error:
-        raise ExportError(f"`{source}` cannot be written: {reason(error)}. Name a folder for a copy: --to.") from error
+        raise ExportError(f"`{source}` cannot be written: {reason(error)}. Name a folder for a copy with --to.") from error
     return Exported.found(source, CARRIED, differences, forms=forms)
 
 

@@ -116,6 +116,6 @@ def difference(name: str, reference: Any, other: Any, batch: Mapping[str, Any]) 
     if not difference <= allowed:  # a NaN is no agreement either
         raise ExportError(
             f"the {name} network's outputs differ from the sub-network's by {difference:.1e}, more than {allowed:.1e}. "
-            "The export was not finished: please report it with the model's configuration."
+            "The export was not finished. Please report this, with the model's configuration."
         )
     return difference

@@ -87,7 +87,7 @@ class Gain:
         if self.perplexity is not None:
             return f"{signed(self.perplexity[1] - self.perplexity[0]).lstrip('+')} of perplexity"
         if self.points is None:
-            return "what was not measured"
+            return "an unknown amount"
         return "nothing" if self.points >= 0 else f"{abs(self.points):.1f} points"
 
     def details(self) -> str:

@@ -23,7 +23,7 @@ def check_bounds(space: str, asked: Asked, least: Values, most: Values, unpruned
             if beyond * (extreme[o.name] - bound.resolve(unpruned.get(o.name))) > 0:
                 raise BoundError(
                     f"nothing in the space `{space}` meets `{text}`: its {which} network has "
-                    f"{_shown(o.name, extreme[o.name], unpruned)}. Loosen the bound, or widen the ranges."
+                    f"{_shown(o.name, extreme[o.name], unpruned)}. Relax the bound, or widen the ranges."
                 )
 
 

@@ -71,12 +71,14 @@ def compare_runs(folders: Sequence[Path]) -> RunsCompared:
     """Runs of one verb, compared. Raises ConfigurationError for fewer than two, or for runs of several verbs."""
     folders = [checked(folder, StudyError) for folder in folders]
     if len({folder.resolve() for folder in folders}) < max(2, len(folders)):
-        raise ConfigurationError("give the folders of two runs or more, each once.")
+        raise ConfigurationError("give the folders of two or more runs, each only once.")
     runs = [open_run(folder) for folder in folders]
     first, *others = (run.configuration.verb for run in runs)
     for folder, verb in zip(folders[1:], others, strict=True):
         if verb != first:
-            raise ConfigurationError(f"`{folders[0]}` is a run of {first}, `{folder}` one of {verb}: compare runs of one kind.")
+            raise ConfigurationError(
+                f"`{folders[0]}` is a run of {first}, `{folder}` one of {verb}: only runs of the same kind can be compared."
+            )
     names = _names(folders)
     compared = [_compared(run, name) for run, name in zip(runs, names, strict=True)]
     if not any(run.members for run in compared):

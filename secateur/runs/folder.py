@@ -98,8 +98,8 @@ class RunFolder:
             if trial.architecture not in self._known:
                 if not self.space.contains(trial.architecture):
                     raise StudyError(
-                        f"the settings and the study of `{self.folder}` do not go together, one of them was changed: "
-                        f"{trial.architecture} is no network of its space."
+                        f"the settings and the study of `{self.folder}` do not match; one of them was changed: "
+                        f"{trial.architecture} is not a network of its space."
                     )
                 self._known.add(trial.architecture)
         return Trials(found)
@@ -162,12 +162,12 @@ def parse_under(under: list[str] | None) -> dict[str, str]:
     bounds: dict[str, str] = {}
     for text in under or []:
         if ">" in text:
-            raise ConfigurationError(f"`{text}` is no upper bound: --under takes the most that is allowed, latency=200ms.")
+            raise ConfigurationError(f"`{text}` is not an upper bound: --under takes a maximum, such as latency=200ms.")
         name, sign, bound = text.replace("<=", "=").partition("=")
         if not sign:
-            raise ConfigurationError(f"`{text}` names no bound: write {name.strip()}=…, such as latency=200ms.")
+            raise ConfigurationError(f"`{text}` gives no bound: write {name.strip()}=…, such as latency=200ms.")
         if name.strip() in bounds:
-            raise ConfigurationError(f"`{name.strip()}` is bounded twice: {', '.join(under or [])}. Give one bound of it.")
+            raise ConfigurationError(f"`{name.strip()}` is bounded twice: {', '.join(under or [])}. Give only one bound.")
         bounds[name.strip()] = bound.strip()
     parse_bounds(bounds)
     return bounds

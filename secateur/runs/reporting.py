@@ -25,7 +25,7 @@ from secateur.study import Journal, StageRow
 from secateur.trial import Trial
 
 #: What is said of a front without members.
-EMPTY = "The front is empty: the search has not got so far yet."
+EMPTY = "The front is empty: the search has no results yet."
 
 
 class Report(ABC):

@@ -42,21 +42,21 @@ class RunSettings(Settings):
     verb: ClassVar[str]
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
 
-    preset: str = option("default", "What is taken where you give nothing.")
+    preset: str = option("default", "Where the values you do not give come from.")
     store: str | None = option(
         None,
-        "Keep the study in this database (postgresql://…, its password in ~/.pgpass) and not in a file of the run's folder.",
+        "Keep the study in this database (postgresql://…, password in ~/.pgpass) instead of a file in the run's folder.",
         panel="The search",
     )
     workers: int = option(
         1,
-        "Processes that evaluate trials side by side; results then depend on their timing.",
+        "Processes that evaluate trials in parallel; with several, results depend on their timing.",
         least=1,
         most=MOST_THREADS,
         panel="The search",
     )
-    device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
-    seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
+    device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
+    seed: int = option(0, "The seed for everything random.", least=0, below=2**32)
 
     @classmethod
     def resolve(cls, given: Mapping[str, Any]) -> Self:
@@ -120,7 +120,7 @@ class RunSettings(Settings):
             )
         lacking = [name for name in cls.required() if name not in found]
         if lacking:
-            raise StudyError(f"`{folder / FILE}` cannot be used: it lacks {', '.join(lacking)}.")
+            raise StudyError(f"`{folder / FILE}` cannot be used: it is missing {', '.join(lacking)}.")
         settings = cls(**found)
         if faults := settings.type_faults():
             raise StudyError(f"`{folder / FILE}` cannot be used: {' '.join(faults)}")
@@ -142,7 +142,7 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
         said = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
         found = yaml.safe_load(said)
         if not isinstance(found, dict):
-            raise ValueError("it holds no settings")
+            raise ValueError("it contains no settings")
         if said.endswith("\n") and set(names) <= set(found):
             return found
     except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:
@@ -151,7 +151,7 @@ def _read(folder: Path, names: Iterable[str] = ()) -> dict[str, Any]:
     if kept is not None and _text(kept).startswith(said) and not isinstance(fault, OSError):
         return kept
     if not path.exists():
-        raise StudyError(f"`{folder}` is no run: it has no {FILE}.")
+        raise StudyError(f"`{folder}` is not a run: it has no {FILE}.")
     if fault is not None:
         hint = "" if kept is None else f" Remove it, and the settings are taken from {STUDY}."
         raise StudyError(

@@ -113,7 +113,9 @@ class Work(ABC):
     def check_workers(self, names: list[str]) -> None:
         """Refuse several workers where what they measure would disturb each other."""
         if self.c.workers > 1 and "latency" in names:
-            raise ConfigurationError("`workers` must be 1 where latency is measured: others at work would be measured too.")
+            raise ConfigurationError(
+                "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
+            )
 
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials

@@ -93,7 +93,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 def _taken(folder: Path) -> StudyError:
     return StudyError(
-        f"`{folder}` exists already. Go on with it by `secateur resume {quoted(folder)}`, or name another folder with --to."
+        f"`{folder}` already exists. Continue it with `secateur resume {quoted(folder)}`, or name another folder with --to."
     )
 
 
@@ -164,7 +164,7 @@ def _begin_elsewhere(folder: Path) -> None:
 
 def _go(run: Any, progress: Progress) -> Any:
     """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
-    again = f"What was done is saved; go on with: secateur resume {quoted(run.folder)}"
+    again = f"What was done is saved; continue with: secateur resume {quoted(run.folder)}"
     progress.say(f"{run.folder}: {run.about}")
     try:
         find("work", run.configuration.verb)(run, progress).go()

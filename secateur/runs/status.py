@@ -95,7 +95,7 @@ def status_of_run(folder: Path) -> Status:
         if (process := holder(folder)) is not None:
             return _empty(folder, "running", "it has only just begun", process=process)
         if begun:
-            return _empty(folder, "stopped", "it ended before anything was kept: remove the folder and start again")
+            return _empty(folder, "stopped", "it ended before anything was saved: remove the folder and start again")
     with looked_at(folder) as run:
         return _status(run)
 
@@ -109,7 +109,7 @@ def _empty(folder: Path, state: str, text: str, process: int | None = None) -> S
 def _status(run: Any) -> Status:
     found, report, folder = state_of(run), report_of(run), run.folder
     state = "running" if found.status == "starting" else found.status
-    step = f"Follow: secateur watch {quoted(folder)}" if state == "running" else f"Go on:  secateur resume {quoted(folder)}"
+    step = f"Follow: secateur watch {quoted(folder)}" if state == "running" else f"Resume: secateur resume {quoted(folder)}"
     then = [report.next_step() if state == "finished" else step]
     if any(trial.complete for trial in run.trials):
         then.append(f"Front:  secateur front {quoted(folder)}")

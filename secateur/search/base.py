@@ -86,7 +86,7 @@ class Searcher(ABC):
         elif bad:
             raise ConfigurationError(
                 f"`{bad}` of {trial.architecture} must be a finite number in a complete result, got "
-                f"{trial.values.get(bad, 'nothing')}. Tell such a result as failed."
+                f"{trial.values.get(bad, 'nothing')}. Report such a result as failed."
             )
         else:
             self.pending.pop(trial.id, None)
@@ -99,7 +99,7 @@ class Searcher(ABC):
     def restore(self, history: Sequence[Trial], pending: Sequence[Trial] = ()) -> None:
         """Continue a search: `history` in the order it was told, `pending` what was asked and not told yet."""
         if self.asked or self.history:
-            raise ConfigurationError("`restore` wants a new searcher: this one has already been asked or told.")
+            raise ConfigurationError("`restore` needs a new searcher: this one has already been asked or told.")
         for trial in history:
             self.tell(trial)
         for trial in sorted(pending, key=lambda t: t.id or 0):

@@ -52,7 +52,7 @@ class Ehvi(ModelSearcher):
             return f"`ehvi` trades objectives off and needs at least two, got {len(objectives)}. Use `local` or `mo-rea`."
         if space.dimensions > cls.most_dimensions:
             return (
-                f"`ehvi` serves spaces of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "
+                f"`ehvi` needs a space of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "
                 "here: a Gaussian process learns nothing there. Use `random`, `local` or `mo-rea`."
             )
         return None

@@ -60,7 +60,7 @@ class Evolution(Searcher):
             if value < least
         ]
         if not 0 < probability <= 1:
-            faults.append(f"`probability` must lie above 0 and be at most 1, got {probability}.")
+            faults.append(f"`probability` must be above 0 and at most 1, got {probability}.")
         if faults:
             raise ConfigurationError(faults)
         super().__init__(space, objectives, *base, **more)

@@ -50,10 +50,10 @@ class Nsga2(Searcher):
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
         if not isinstance(space, ProductSpace):
-            return f"`nsga2` serves spaces of whole numbers, `{space.name}` is none. Use `random`, `local` or `mo-rea`."
+            return f"`nsga2` needs a space of whole numbers, which `{space.name}` is not. Use `random`, `local` or `mo-rea`."
         if space.dimensions > cls.most_dimensions:
             return (
-                f"`nsga2` serves spaces of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "
+                f"`nsga2` needs a space of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "
                 "here. Use `random`, `local` or `mo-rea`."
             )
         return None

@@ -117,7 +117,7 @@ class Decoder(ProductSpace):
         width = choices["width"]
         given = [width, choices["embedding"], choices["factor"], *heads, *inner]
         if not all(isinstance(v, int) and not isinstance(v, bool) for v in given):
-            raise ValueError("all but the backbone must be whole numbers")
+            raise ValueError("everything except the backbone must be whole numbers")
         if self.homogeneous and (len(set(heads)) > 1 or len(set(inner)) > 1):
             raise ValueError("its layers differ, and the space is homogeneous")
         out = np.zeros(self.dimensions, dtype=np.int64)
@@ -131,9 +131,11 @@ class Decoder(ProductSpace):
         try:
             values = self._values_of(choices)
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"`{dict(choices)}` is no architecture of the space `{self.name}`: {error}.") from error
+            raise ConfigurationError(
+                f"`{dict(choices)}` is not an architecture of the space `{self.name}`: {error}."
+            ) from error
         if not self.contains_values(values):
-            raise ConfigurationError(f"`{dict(choices)}` lies outside the space `{self.name}` with its bounds.")
+            raise ConfigurationError(f"`{dict(choices)}` is outside the bounds of the space `{self.name}`.")
         return self.from_values(values)
 
     def contains_values(self, values: np.ndarray) -> bool:

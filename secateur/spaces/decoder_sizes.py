@@ -47,10 +47,10 @@ class Sizes(Settings):
     lie within the vocabulary; they are there afterwards.
     """
 
-    vocabulary: int = option(about="Tokens of the vocabulary.", least=1, most=MOST_VOCABULARY)
+    vocabulary: int = option(about="Number of tokens in the vocabulary.", least=1, most=MOST_VOCABULARY)
     cutoffs: tuple[int, ...] | None = option(None, "Where the vocabulary's clusters end, the last one not named.")
     positions: int = option(1024, "The longest text, in tokens (GPT-2).", least=1, most=MOST_TOKENS)
-    recurrence: int = option(0, "Tokens remembered of earlier segments (Transformer-XL).", least=0, most=MOST_TOKENS)
+    recurrence: int = option(0, "Tokens remembered from earlier segments (Transformer-XL).", least=0, most=MOST_TOKENS)
 
     def __post_init__(self) -> None:
         self.check()

@@ -22,7 +22,7 @@ class Range:
         if self.step < 1:
             raise ConfigurationError(f"a step must be at least 1, got {self.step}.")
         if self.high < self.low:
-            raise ConfigurationError(f"the range {self.low}..{self.high} is empty: its end lies before its start.")
+            raise ConfigurationError(f"the range {self.low}..{self.high} is empty: it ends before it starts.")
         if (self.high - self.low) % self.step:  # the last value is the last one that a step reaches
             object.__setattr__(self, "high", self.high - (self.high - self.low) % self.step)
 
@@ -41,7 +41,7 @@ class Range:
                 raise ConfigurationError(f"`{name}` must look like 4..12, 4..12:2 or :64, got `{text}`.")
             low, _, high, only, step = match.groups()
             if any(len(part or "") > 12 for part in (low, high, only, step)):
-                raise ConfigurationError(f"`{name}` holds a number of more than 12 digits.")
+                raise ConfigurationError(f"`{name}` contains a number with more than 12 digits.")
             if only is not None:
                 low = high = only
             if full is None and not (low and high):
@@ -82,7 +82,7 @@ def options(given: Options, name: str, least: int = 1, most: int = 10**6) -> tup
     if isinstance(given, Range):
         if len(given) > MOST_VALUES:
             raise ConfigurationError(
-                f"`{name}` has {len(given):,} values, and {MOST_VALUES:,} are the most: give a step, as in 128..1024:64."
+                f"`{name}` has {len(given):,} values, but at most {MOST_VALUES:,} are allowed: give a step, as in 128..1024:64."
             )
         found: tuple[int, ...] = given.members()
     elif isinstance(given, str):
@@ -97,7 +97,7 @@ def options(given: Options, name: str, least: int = 1, most: int = 10**6) -> tup
     whole = [v for v in found if isinstance(v, int) and not isinstance(v, bool) and least <= v <= most]
     if len(whole) < len(found):
         wrong = next(v for v in found if v not in whole)
-        raise ConfigurationError(f"`{name}` must hold whole numbers from {least} to {most:,}, got {shown(wrong)}.")
+        raise ConfigurationError(f"`{name}` must be whole numbers from {least} to {most:,}, got {shown(wrong)}.")
     if len(found) > MOST_VALUES:
-        raise ConfigurationError(f"`{name}` has {len(found):,} values, and {MOST_VALUES:,} are the most.")
+        raise ConfigurationError(f"`{name}` has {len(found):,} values, but at most {MOST_VALUES:,} are allowed.")
     return tuple(sorted(set(found)))

@@ -129,7 +129,7 @@ def chosen(among: np.ndarray, rng: Generator, probability: float | None) -> np.n
     """Which of the dimensions (k,) change: one of them at random, or each with a probability and at least one."""
     if probability is not None:
         if not 0 < probability <= 1:
-            raise ConfigurationError(f"`probability` must lie above 0 and be at most 1, got {probability}.")
+            raise ConfigurationError(f"`probability` must be above 0 and at most 1, got {probability}.")
         found = among[rng.random(len(among)) < probability]
         if len(found):
             return np.asarray(found)

@@ -46,7 +46,7 @@ class Database:
             return database
         for taken in (path, Path(f"{path}-wal")):
             if taken.exists() or taken.is_symlink():
-                raise StudyError(f"`{taken}` exists already and is not overwritten. Choose another name, or resume that study.")
+                raise StudyError(f"`{taken}` already exists and is not overwritten. Choose another name, or resume that study.")
         draft = aside(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,11 +138,11 @@ class Database:
             there = set(inspect(connection).get_table_names()) & set(schema().metadata.tables) if check else set()
             if "trials" in there:
                 raise StudyError(
-                    f"`{self.name}` holds a study already and is not overwritten. Resume it, or give another database."
+                    f"`{self.name}` already contains a study and is not overwritten. Resume it, or use another database."
                 )
             if there:
                 raise StudyError(
-                    f"`{self.name}` has a table `{min(there)}` of something else: give another database, or another schema."
+                    f"`{self.name}` already has a table `{min(there)}` that is not Secateur's: use another database or schema."
                 )
             schema().metadata.create_all(connection)
             connection.execute(insert(schema().meta), [{"key": k, "value": v} for k, v in meta.items()])
@@ -160,7 +160,7 @@ class Database:
             missing = set(schema().metadata.tables) - set(inspect(connection).get_table_names())
             if missing:
                 raise StudyError(
-                    f"`{self.name}` is a database but no study: it lacks the table `{min(missing)}`. It was left as it is."
+                    f"`{self.name}` is a database but not a study: it has no table `{min(missing)}`. It was left as it is."
                 )
             meta = schema().meta
             return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
@@ -170,7 +170,7 @@ class Database:
             self._migrate(int(version))
         elif version != str(VERSION):
             raise StudyError(
-                f"`{self.name}` has the layout {str(version)[:20]}, and this Secateur reads {VERSION}. "
+                f"`{self.name}` has layout version {str(version)[:20]}, but this version of Secateur reads {VERSION}. "
                 "Use the version that wrote it."
             )
 
@@ -243,7 +243,7 @@ def _engine_of_url(url: str) -> Engine:
         raise MissingExtraError(error.name or "psycopg", "postgres") from error
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         scheme = url.split("://")[0]
-        raise StudyError(f"`{scheme}://…` is no database that can be used. Give a file or a postgresql:// URL.") from error
+        raise StudyError(f"`{scheme}://…` is not a supported database. Give a file or a postgresql:// URL.") from error
 
 
 def _writable(path: Path) -> bool:
@@ -276,7 +276,7 @@ def _check_file(path: Path) -> None:
     if not path.exists():
         raise StudyError(f"`{path}` does not exist: there is no study to open.")
     if not path.is_file():
-        raise StudyError(f"`{path}` is no file: a study is a database file such as study.db.")
+        raise StudyError(f"`{path}` is not a file: a study is a database file such as study.db.")
     # Its content is for SQLite alone to read: to close the file here would drop the locks of every connection that this process
     # has to it, and the next reader elsewhere would remove the log that is being written (sqlite.org/howtocorrupt.html, 2.2).
     if not os.access(path, os.R_OK):
@@ -290,7 +290,7 @@ def _publish(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        raise StudyError(f"`{path}` exists already and is not overwritten. Another process has just made it.") from None
+        raise StudyError(f"`{path}` already exists and is not overwritten. Another process has just made it.") from None
     except OSError:  # a file system without hard links
         os.rename(draft, path)
 

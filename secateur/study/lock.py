@@ -29,9 +29,7 @@ class RunLock:
         try:
             file = path.open("ab+", buffering=0)
         except OSError as error:
-            raise StudyError(
-                f"`{self.folder}` cannot be locked: {reason(error)}. Is it a folder that can be written?"
-            ) from error
+            raise StudyError(f"`{self.folder}` cannot be locked: {reason(error)}. Is it a writable folder?") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -39,7 +37,7 @@ class RunLock:
             holder = file.read().decode("ascii", "replace").strip()
             file.close()
             who = f"process {holder}" if holder else "another process"
-            raise StudyError(f"`{self.folder}` is in use by {who}. Wait until it ends, or stop it.") from None
+            raise StudyError(f"`{self.folder}` is in use by {who}. Wait for it to finish, or stop it.") from None
         except OSError as error:
             file.close()
             raise StudyError(f"`{self.folder}` cannot be locked: {reason(error)}.") from error

@@ -36,7 +36,7 @@ class Stop:
     def __post_init__(self) -> None:
         limits = {"trials": self.trials, "seconds": self.seconds, "budget": self.budget}
         if all(limit is None for limit in limits.values()):
-            raise ConfigurationError("say when a study ends: by `trials`, `seconds` or `budget`.")
+            raise ConfigurationError("say when the study should stop: give `trials`, `seconds` or `budget`.")
         faults = [f"`{name}` must not be negative, got {limit}." for name, limit in limits.items() if (limit or 0) < 0]
         if faults:
             raise ConfigurationError(faults)

@@ -29,7 +29,7 @@ class MemoryStore(Store):
 
     def begin(self, trial: Trial) -> Trial:
         if trial.id in self._ids:
-            raise StudyError(f"`{self.name}`: trial {trial.id} was begun already.")
+            raise StudyError(f"`{self.name}`: trial {trial.id} has already been started.")
         self._ids.add(trial.id)
         return self._append(trial, status=Status.RUNNING, started=time.time())
 

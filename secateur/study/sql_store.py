@@ -205,7 +205,7 @@ class SqlStore(Store):
         values = self._json(row._mapping["values"], _NUMBERS)
         try:
             if row.status == Status.COMPLETE and not all(map(math.isfinite, values.values())):
-                raise ValueError(f"a value of trial {row.number} is no finite number")
+                raise ValueError(f"a value of trial {row.number} is not a finite number")
             if row.origin not in ORIGINS:
                 raise ValueError(f"trial {row.number} comes from {shown(row.origin)}")
             return Trial(

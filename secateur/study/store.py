@@ -124,7 +124,7 @@ class Store(ABC):
 def must_have_ended(trial: Trial) -> None:
     """Raise ValueError for a trial that is still running."""
     if trial.status not in tuple(Status) or trial.status == Status.RUNNING:
-        raise ValueError(f"a result is complete, infeasible or failed, got `{trial.status}`")
+        raise ValueError(f"a result must be complete, infeasible or failed, got `{trial.status}`")
 
 
 def not_running(name: str, trial: Trial) -> StudyError:

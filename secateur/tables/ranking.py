@@ -165,7 +165,7 @@ def _pair(true: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     if true.ndim != 1 or true.shape != scores.shape:
         raise ValueError(f"one score per network, got {true.shape} networks and {scores.shape} scores")
     if not (np.isfinite(true).all() and np.isfinite(scores).all()):
-        raise ValueError("ranks are of finite numbers: leave out the networks that have none")
+        raise ValueError("only finite numbers can be ranked: leave out the networks that have none")
     return true, scores
 
 

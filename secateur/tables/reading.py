@@ -1,4 +1,4 @@
-"""Tables from files: Parquet, CSV or JSON-lines, one row per trained or measured network."""
+"""Tables from files: Parquet, CSV or JSON Lines, one row per trained or measured network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_trained(path: str | Path) -> Table:
     for row, architecture in enumerate(found.architectures, 1):
         fault = choices_fault(dict(architecture.choices)) if architecture.space == "decoder" else None
         if fault is not None:
-            raise DataError(f"`{path}`, row {row}: `architecture` is no decoder language model: {fault}.")
+            raise DataError(f"`{path}`, row {row}: `architecture` is not a decoder language model: {fault}.")
     return found
 
 
@@ -108,7 +108,7 @@ def read_table(
 
 def _frame(path: Path) -> pandas.DataFrame:
     if not path.is_file():
-        raise DataError(f"`{path}` does not exist. Give a table of trained architectures: Parquet, CSV or JSON-lines.")
+        raise DataError(f"`{path}` does not exist. Give a table of trained architectures: Parquet, CSV or JSON Lines.")
     kind = next((s for s in reversed(path.suffixes) if s != ".gz"), "").lower()
     if kind not in (".parquet", ".csv", ".jsonl", ".json"):
         raise DataError(f"`{path}` must end in .parquet, .csv, .jsonl or .json, got `{path.suffix}`.")
@@ -138,7 +138,7 @@ def _curves(path: Path, budgets: str, lists: Mapping[str, list[list[float]]]) ->
         for row, (points, values) in enumerate(zip(lists[budgets], curve, strict=True), 1):
             if len(points) != len(values):
                 raise DataError(
-                    f"`{path}`, row {row}: `{budgets}` and `{name}` must be as long as each other, "
+                    f"`{path}`, row {row}: `{budgets}` and `{name}` must have the same length, "
                     f"got {len(points)} and {len(values)}."
                 )
     most = max(map(len, lists[budgets]))
@@ -146,7 +146,7 @@ def _curves(path: Path, budgets: str, lists: Mapping[str, list[list[float]]]) ->
     grid = arrays.pop(budgets)
     bad = np.flatnonzero((np.diff(grid, axis=1) <= 0).any(axis=1))
     if len(bad):
-        raise DataError(f"`{path}`, row {bad[0] + 1}: `{budgets}` must rise.")
+        raise DataError(f"`{path}`, row {bad[0] + 1}: `{budgets}` must be ascending.")
     shared = all(row == lists[budgets][0] for row in lists[budgets])
     return {"budgets": grid[0] if shared else grid, "curves": arrays if most else {}}
 

@@ -70,7 +70,7 @@ class Table:
         for name, value in given.items():
             object.__setattr__(self, name, value)
         if (np.diff(self.budgets) <= 0).any():
-            raise DataError(f"`{self.where}`: `budgets` must rise.")
+            raise DataError(f"`{self.where}`: `budgets` must be ascending.")
 
     def _shaped(self, name: str, values: Any, *shapes: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         found = np.asarray(values, dtype=dtype)

@@ -37,7 +37,7 @@ def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     columns = (text,) if isinstance(text, str) else tuple(text)
     if len(columns) not in (1, 2) or not all(columns):
-        raise ConfigurationError(f"`text` names one or two columns, got {list(columns)}.")
+        raise ConfigurationError(f"`text` must name one or two columns, got {list(columns)}.")
     if len(set(columns)) < len(columns):
         raise ConfigurationError(f"`text` names the column `{columns[0]}` twice: name another one for the second text.")
     return columns
@@ -87,7 +87,7 @@ def find_columns(
         raise DataError(f"the column `{label}` cannot be both text and label; the columns of `{where}` are: {_listed(there)}.")
     shared = [column for column in choices if column in (*text, label)]
     if shared:
-        raise DataError(f"the column `{shared[0]}` is an answer, and cannot be text or label too.")
+        raise DataError(f"the column `{shared[0]}` is an answer, so it cannot be text or label too.")
     return Columns(text, label, choices)
 
 
@@ -106,7 +106,7 @@ def read_texts(table: pd.DataFrame, columns: Columns, where: str) -> dict[str, l
         missing = table[column].isna().to_numpy()
         if missing.any():
             raise DataError(
-                f"`{where}` lacks a value in the text column `{column}` in {int(missing.sum())} of {len(table)} rows, "
+                f"`{where}` has no value in the text column `{column}` in {int(missing.sum())} of {len(table)} rows, "
                 f"first in row {int(missing.argmax()) + 1}. Fill or drop these rows."
             )
         texts[column] = [_text(value, column, where, row) for row, value in enumerate(table[column].tolist(), start=1)]
@@ -117,7 +117,7 @@ def _text(value: Any, column: str, where: str, row: int) -> str:
     kind = structure(value)
     if kind is not None:
         raise DataError(
-            f"`{where}` has {kind} and no text in row {row} of the column `{column}`. Write it as text, or drop it."
+            f"`{where}` has {kind} instead of text in row {row} of the column `{column}`. Write it as text, or drop it."
         )
     return str(value)
 
@@ -156,8 +156,8 @@ def _refuse_swallowed(table: pd.DataFrame, columns: Columns, where: str) -> None
             if found in labels:
                 raise DataError(
                     f"`{where}`: row {row} takes in the {'row' if len(lines) == 2 else f'{len(lines) - 1} rows'} after it: "
-                    f"a quote in its column `{column}` seems never to be closed. Close it, or double quotes that are text; "
-                    "give text that is meant so as JSON-lines."
+                    f"a quote in its column `{column}` is never closed. Close it, or double the quotes that are part of "
+                    "the text; if the text really contains these lines, use JSON Lines."
                 )
 
 

@@ -49,7 +49,7 @@ def _sound(text: str) -> str:
 def open_text(path: Path) -> Iterator[IO[str]]:
     """The file, or what is compressed in it (.gz), as text with its line ends. What goes wrong in reading is a DataError."""
     if not regular(path):
-        raise DataError(f"`{path}` is no file.")
+        raise DataError(f"`{path}` is not a file.")
     try:
         with contextlib.ExitStack() as stack:
             data: IO[bytes] = stack.enter_context(path.open("rb"))

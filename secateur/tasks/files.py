@@ -1,4 +1,4 @@
-"""Tables and texts from disk: CSV, TSV, JSON-lines, Parquet and plain text, one file or a folder of splits."""
+"""Tables and texts from disk: CSV, TSV, JSON Lines, Parquet and plain text, one file or a folder of splits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def require_format(path: Path) -> str:
     found = file_format(path)
     if found is None:
         known = ", ".join(FORMATS)
-        raise DataError(f"`{path}` has an extension that is not known. Known: {known}, the text formats also with .gz.")
+        raise DataError(f"`{path}` has an unknown extension. Known: {known}; text formats may also end in .gz.")
     return found
 
 
@@ -78,7 +78,7 @@ def find_splits(folder: Path) -> dict[str, list[Path]]:
     if "train" not in splits:
         there = _listed(readable) if readable else "no file of a known format"
         raise DataError(
-            f"`{folder}` holds no training file (train.tsv, train.csv, train.jsonl, train.txt, …): there is {there}."
+            f"`{folder}` contains no training file (train.tsv, train.csv, train.jsonl, train.txt, …): there is {there}."
         )
     return splits
 
@@ -91,9 +91,9 @@ def read_table(path: Path, rows: int | None = None) -> pd.DataFrame:
     """
     kind = require_format(path)
     if kind == "text":
-        raise DataError(f"`{path}` is plain text, which has no columns: give a CSV, TSV, JSON-lines or Parquet file.")
+        raise DataError(f"`{path}` is plain text, which has no columns: give a CSV, TSV, JSON Lines or Parquet file.")
     if not regular(path):
-        raise DataError(f"`{path}` is no file.")
+        raise DataError(f"`{path}` is not a file.")
     import pandas as pd
 
     separator = None

@@ -34,7 +34,7 @@ class Adapter(HFLM):  # type: ignore[misc]
         prefix = next((token for token in ends if token is not None), None)
         if prefix is None:
             raise ModelError(
-                "the tokenizer has no token that begins or ends a text, and the harness needs one where a prompt is empty. "
+                "the tokenizer has no token that begins or ends a text, and the harness needs one for empty prompts. "
                 "Set its `bos_token` or `eos_token` and save it again."
             )
         super().__init__(
@@ -54,7 +54,7 @@ class Adapter(HFLM):  # type: ignore[misc]
         for _, _, continuation in requests:
             if len(continuation) > self.max_length:
                 raise DataError(
-                    f"a text to be scored has {len(continuation)} tokens, and the model takes {self.max_length} at most. "
+                    f"a text to be scored has {len(continuation)} tokens, and the model takes at most {self.max_length}. "
                     "Use another task, or a model with a longer context."
                 )
         return super()._loglikelihood_tokens(requests, *arguments, **settings)
@@ -78,14 +78,12 @@ def check_causal(model: Any, name: str) -> None:
         with torch.no_grad():
             one, two = (model(input_ids=t).logits.float() for t in (tokens, other))
     except (AttributeError, TypeError, ValueError, RuntimeError, IndexError) as error:
-        raise ModelError(f"`{name}` is a `{type(model).__name__}`, which gives no scores of next tokens. {advice}") from error
+        raise ModelError(f"`{name}` is a `{type(model).__name__}`, which does not score next tokens. {advice}") from error
     if one.ndim != 3 or one.shape[-1] < words:
-        raise ModelError(f"`{name}` is a `{type(model).__name__}`, which gives no scores of next tokens. {advice}")
+        raise ModelError(f"`{name}` is a `{type(model).__name__}`, which does not score next tokens. {advice}")
     # Earlier places are computed alike in both, so that a causal model's scores there are equal but for rounding.
     if float((one - two)[:, :-1].abs().max()) > 1e-5 * max(1.0, float(one[:, :-1].abs().max())):
-        raise ModelError(
-            f"`{name}` is a `{type(model).__name__}`, which sees the tokens that it would have to predict. {advice}"
-        )
+        raise ModelError(f"`{name}` is a `{type(model).__name__}`, which sees the tokens it would have to predict. {advice}")
 
 
 def load_tasks(names: Sequence[str], *, include: Path | None = None, shots: int = 0, seed: int = 1234) -> dict[str, Any]:
@@ -102,8 +100,8 @@ def load_tasks(names: Sequence[str], *, include: Path | None = None, shots: int 
                 found.extend(manager.load([name])["tasks"].values())
         except Exception as error:  # datasets, the hub, YAML and a task's own code each raise their own kinds
             raise DataError(
-                f"the data of task `{name}` could not be loaded: {one_line(error)}. Tasks of the harness fetch their data "
-                "from the Hugging Face hub, or take a copy in its cache; a task of your own can name local files."
+                f"the data of task `{name}` could not be loaded: {one_line(error)}. The harness downloads its tasks' data "
+                "from the Hugging Face hub, or uses a copy in its cache; a task of your own can name local files."
             ) from error
     loaded = {task.task_name: task for task in found}
     for task in loaded.values():

@@ -64,8 +64,8 @@ def check_labels(values: Iterable[Any], column: str, where: str) -> None:
     if len(seen) > 1:
         (one, first), (other, second), *_ = seen.items()
         raise DataError(
-            f"the labels of `{where}` in the column `{column}` are of several sorts: {one} in row {first}, "
-            f"{other} in row {second}. Write all of them as words, or all as numbers."
+            f"the labels of `{where}` in the column `{column}` are of different types: {one} in row {first}, "
+            f"{other} in row {second}. Write either all of them as words or all as numbers."
         )
 
 
@@ -84,7 +84,7 @@ def refuse_missing(labels: Sequence[str | None], column: str, where: str) -> Non
     rows = [row for row, label in enumerate(labels, start=1) if label is None]
     if rows:
         raise DataError(
-            f"`{where}` lacks a value in the label column `{column}` in {len(rows)} of {len(labels)} rows, "
+            f"`{where}` has no value in the label column `{column}` in {len(rows)} of {len(labels)} rows, "
             f"first in row {rows[0]}. Fill or drop these rows."
         )
 
@@ -126,7 +126,7 @@ class Labels:
         if len(distinct) > max(20, len(labels) // 2):
             raise DataError(
                 f"`{where}` has {len(distinct)} different labels in {len(labels)} rows of the column `{column}`: too many for "
-                "classes. Name another label column, or set `kind` to regression where they are numbers."
+                "classes. Name another label column, or set `kind` to regression if they are numbers."
             )
         whole = all(re.fullmatch(r"[+-]?\d+", label) for label in distinct)
         ordered = sorted(distinct, key=int) if whole else sorted(distinct)
@@ -141,7 +141,7 @@ class Labels:
             for row, (number, label) in enumerate(zip(numbers, present, strict=True), start=1):
                 if number is None:
                     raise DataError(
-                        f"`{where}` has a label that is no number in row {row} of the column `{self.column}`: `{label}`. "
+                        f"`{where}` has a label that is not a number in row {row} of the column `{self.column}`: `{label}`. "
                         "A regression needs finite numbers."
                     )
             return np.asarray(numbers, dtype=np.float64)

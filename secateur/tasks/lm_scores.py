@@ -41,13 +41,13 @@ class Questions(Settings):
     """What is asked of a model."""
 
     task: list[str] | None = option(
-        None, "A task of lm-evaluation-harness, or the path of a task's YAML file. Give it several times for several."
+        None, "A task of lm-evaluation-harness, or the path of a task's YAML file. Repeat it for several."
     )
     preset: str | None = option(None, "lts14: the 14 tasks of Javaheripi et al. (2022).", known=tuple(TASK_PRESETS))
     shots: int = option(0, "Solved examples in front of each question.", least=0, most=1_000)
-    limit: int | None = option(None, "Ask only the first so many examples of each task.", least=1, most=MOST_EXAMPLES)
+    limit: int | None = option(None, "Use only the first N examples of each task.", least=1, most=MOST_EXAMPLES)
     batch: int = option(8, "Sequences per forward pass.", least=1, most=MOST_BATCH)
-    include: Path | None = option(None, "A folder with task files (YAML) of your own.")
+    include: Path | None = option(None, "A folder with your own task files (YAML).")
     to: Path | None = option(None, "A JSON file to write the results to; must be new.")
 
     @property

@@ -146,7 +146,7 @@ def _assign(source: Source, tables: dict[str, pd.DataFrame], spelt: dict[str, li
         split = "test" if "test" in tables else "validation"
         raise DataError(
             f"`{source.path(split)}` has no labels in the column `{task.label}`, so nothing can be scored on it. "
-            "Add labels, or take the file away: a share of the training data is then held out."
+            "Add labels, or remove the file: part of the training data is then held out instead."
         )
     return {"train": "train"}
 
@@ -172,7 +172,7 @@ def _divide(
         parts[role], rows = rows[out], rows[rest]
     parts["train"] = rows
     if min(map(len, parts.values())) < 2:  # one example tells nothing: whatever is scored on it is right or wrong
-        raise DataError(f"`{where}` has {len(targets)} rows: too few to split into {_and(parts)}. Give at least ten.")
+        raise DataError(f"`{where}` has {len(targets)} rows: too few to split into {_and(parts)}. At least ten are needed.")
     return parts
 
 

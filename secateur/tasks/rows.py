@@ -1,4 +1,4 @@
-"""Rows of text files: separated values and JSON-lines, with the line named where one is not as it should be."""
+"""Rows of text files: separated values and JSON Lines, with the line named where one is not as it should be."""
 
 from __future__ import annotations
 
@@ -102,15 +102,15 @@ def _fits(lines: list[str], mark: str) -> bool:
 
 
 def read_objects(path: Path, file: IO[str], rows: int | None) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file, or of one JSON array of objects."""
+    """The objects of a JSON Lines file, or of one JSON array of objects."""
     records: list[dict[str, Any]] = []
     lines = ((number, line) for number, line in enumerate(file, start=1) if line.strip())
     for number, line in lines:
         if not records and line.lstrip().startswith("["):
             return _array(path, line + "".join(file))[:rows]
-        found = _json(path, "JSON-lines", line, number)
+        found = _json(path, "JSON Lines", line, number)
         if not isinstance(found, dict):
-            raise _invalid(path, "JSON-lines", f"line {number} is no object {{…}}")
+            raise _invalid(path, "JSON Lines", f"line {number} is not an object {{…}}")
         records.append(found)
         if rows is not None and len(records) >= rows:
             break
@@ -143,7 +143,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
-        raise ValueError(f"an object has `{twice}` twice")
+        raise ValueError(f"an object has the key `{twice}` twice")
     return found
 
 

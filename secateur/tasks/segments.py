@@ -74,7 +74,7 @@ def scored(tokens: Tokens, length: int, rows: int, *, in_order: bool) -> Iterato
     """
     _check_length(length)
     if len(tokens) < 2:
-        raise DataError(f"the text has {len(tokens)} tokens: at least two are needed, one to tell the next.")
+        raise DataError(f"the text has {len(tokens)} tokens: at least two are needed, one to predict the other.")
     stride, told = length - 1, len(tokens) - 1
     windows = -(-told // stride)
     rows = max(1, min(rows, windows))

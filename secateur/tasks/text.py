@@ -73,9 +73,7 @@ def load_text(path: str | Path, *, validation_share: float = 0.05, test_share: f
 
 def _refuse_table(file: Path) -> None:
     if file_format(file) not in (None, "text"):
-        raise DataError(
-            f"`{file}` is a table, and what is wanted is plain text: write the text's column to a file that ends in .txt."
-        )
+        raise DataError(f"`{file}` is a table, but plain text is needed: write the text column to a file that ends in .txt.")
 
 
 def _cut(text: str, path: Path, validation_share: float, test_share: float) -> tuple[str, str, str | None]:

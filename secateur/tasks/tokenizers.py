@@ -30,7 +30,7 @@ def train_tokenizer(text: str | Iterable[str], vocabulary: int) -> Any:
     """
     if vocabulary < SMALLEST:
         raise ConfigurationError(
-            f"`vocabulary` must be at least {SMALLEST} (every byte, and the end of text), got {vocabulary}."
+            f"`vocabulary` must be at least {SMALLEST} (every byte, plus the end of text), got {vocabulary}."
         )
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -70,7 +70,7 @@ def check_fits(tokenizer: Any, vocabulary: int) -> None:
     """Raise ConfigurationError where the tokenizer has tokens that a network with `vocabulary` tokens does not know."""
     if len(tokenizer) > vocabulary:
         raise ConfigurationError(
-            f"the tokenizer has {len(tokenizer):,} tokens, and `vocabulary` is {vocabulary:,}: it must be at least as large. "
+            f"the tokenizer has {len(tokenizer):,} tokens, but `vocabulary` is only {vocabulary:,}. "
             "Give a smaller tokenizer, or design for a larger vocabulary."
         )
 

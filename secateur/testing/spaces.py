@@ -101,7 +101,7 @@ class SpaceContract:
                 space.mutate(space.largest(), generator(0), wrong)
             except ConfigurationError as refusal:
                 message = str(refusal)
-            assert "`probability` must lie above 0 and be at most 1" in message, f"a probability of {wrong} was taken"
+            assert "`probability` must be above 0 and at most 1" in message, f"a probability of {wrong} was taken"
 
     def test_mutation_reaches_every_neighbour(self, space: Space) -> None:
         a = space.largest()

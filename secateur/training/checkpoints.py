@@ -59,7 +59,7 @@ def _fault(checkpoint: Path) -> str | None:
         whole = (state.global_step, state.max_steps, state.num_train_epochs, state.train_batch_size or 0)
         rows = all(isinstance(row, dict) and isinstance(row["step"], int) for row in state.log_history)
         if not rows or not all(isinstance(number, int) for number in whole) or state.global_step < 1:
-            raise ValueError("its numbers are none")
+            raise ValueError("its numbers are not numbers")
     except (ValueError, KeyError, TypeError, OSError, RecursionError):
         return f"{_STATE} cannot be read"
     for name in weights:

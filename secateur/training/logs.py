@@ -24,7 +24,7 @@ class LogSettings(Settings):
 
     log_to: list[str] = option(
         [],
-        "Log losses as they come: tensorboard (into the run's folder), wandb or mlflow. Give it several times for several.",
+        "Log losses during training: tensorboard (into the run's folder), wandb or mlflow. Repeat it for several.",
         known=("tensorboard", "wandb", "mlflow"),
     )
 

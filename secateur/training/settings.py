@@ -26,24 +26,24 @@ SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_
 class TrainingSettings(Settings):
     """Settings of one training run: warm-up, super-network training, polishing, or a language model from scratch."""
 
-    epochs: float = option(5.0, "How often the data are read.", above=0, most=MOST_EPOCHS)
-    steps: int | None = option(None, "Training steps; by default as `epochs` says.", least=1, most=10**9)
-    learning_rate: float = option(5e-5, "Its highest value.", above=0, most=10)
+    epochs: float = option(5.0, "How many times the data are read.", above=0, most=MOST_EPOCHS)
+    steps: int | None = option(None, "Training steps; by default set by `epochs`.", least=1, most=10**9)
+    learning_rate: float = option(5e-5, "The highest learning rate.", above=0, most=10)
     batch_size: int = option(32, "Examples per step.", least=1, most=MOST_BATCH)
-    learning_rate_warmup: float = option(0.06, "Share of the steps in which the learning rate rises.", least=0, below=1)
-    schedule: str = option("linear", "How it goes on afterwards.", known=tuple(SCHEDULES))
+    learning_rate_warmup: float = option(0.06, "Share of the steps during which the learning rate rises.", least=0, below=1)
+    schedule: str = option("linear", "How the learning rate changes after the warm-up.", known=tuple(SCHEDULES))
     weight_decay: float = option(0.01, "Weight decay of AdamW.", least=0, most=100)
-    max_grad_norm: float = option(1.0, "The longest gradient; 0: gradients are not clipped.", least=0, most=10**6)
+    max_grad_norm: float = option(1.0, "The largest gradient norm; 0: gradients are not clipped.", least=0, most=10**6)
     temperature: float = option(10.0, "Temperature of the distillation.", above=0, most=1_000)
     distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0, most=1_000)
     squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
-    group_by_length: bool = option(True, "Batches of examples of like length.")
-    gradient_checkpointing: bool = option(False, "Less memory, more time: activations are computed again.")
+    group_by_length: bool = option(True, "Put examples of similar length into the same batch.")
+    gradient_checkpointing: bool = option(False, "Save memory at the cost of time: activations are recomputed.")
     mixed_precision: str | None = option(None, "bf16 or fp16, on a GPU.", known=("bf16", "fp16"))
     checkpoints: int = option(
-        4, "How often the training is saved, to go on after a crash; the last is kept.", least=0, most=10_000
+        4, "How many times training is saved, to continue after a crash; only the last is kept.", least=0, most=10_000
     )
-    seed: int = option(0, "The seed of everything random.", least=0, below=2**32)
+    seed: int = option(0, "The seed for everything random.", least=0, below=2**32)
 
     def examples_read(self, examples: int) -> int:
         """How many examples a training on so many reads, those read again counted again."""

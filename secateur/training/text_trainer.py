@@ -88,7 +88,7 @@ def curve_steps(steps: int, evaluations: int | Sequence[float]) -> tuple[int, ..
     if not isinstance(evaluations, int):
         wrong = [share for share in evaluations if not 0 < share <= 1]
         if wrong:
-            raise ConfigurationError(f"`evaluations` are shares of the steps, above 0 and at most 1, got {wrong[0]:g}.")
+            raise ConfigurationError(f"`evaluations` must be shares of the steps, above 0 and at most 1, got {wrong[0]:g}.")
         wanted = [round(share * steps) for share in evaluations]
     elif evaluations < 1:
         raise ConfigurationError(f"`evaluations` must be at least 1, got {evaluations}.")
@@ -128,7 +128,7 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -
         model.train(training)
     mean = float(total) / count
     if not math.isfinite(mean):
-        raise EvaluationFailure("the loss on this text is no number.")
+        raise EvaluationFailure("the loss on this text is not a number.")
     return TextScore(mean, count)
 
 
@@ -289,7 +289,9 @@ def train_text(
     last = resumable(folder)
     reached = 0 if last is None else _state(last)["global_step"]
     if reached > steps:
-        raise StudyError(f"`{folder}` holds a training that is beyond step {steps} already. Give another folder or more steps.")
+        raise StudyError(
+            f"`{folder}` contains a training that is already beyond step {steps}. Give another folder or more steps."
+        )
     if last is not None and reached == steps:
         with lent(model):
             found = _finished(make(), last, reached)

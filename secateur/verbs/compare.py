@@ -12,7 +12,7 @@ from secateur.runs.comparison import PAGE, RunsCompared, compare_runs
 from secateur.verbs.completion import run_folders
 from secateur.verbs.signature import tells
 
-Folders = Annotated[list[Path], typer.Argument(help="The folders of two runs or more.", autocompletion=run_folders)]
+Folders = Annotated[list[Path], typer.Argument(help="The folders of two or more runs.", autocompletion=run_folders)]
 
 
 @tells
@@ -23,9 +23,9 @@ def compare(
         Path | None, typer.Option(help=f"The page to write; by default {PAGE} in the current folder.", show_default=False)
     ] = None,
 ) -> RunsCompared:
-    """Compare runs of one kind: their fronts on one page, one hypervolume for all, the best at each size and speed.
+    """Compare runs of the same kind: fronts on one page, hypervolumes on one scale, the best at each size and speed.
 
-    With --json or --csv a page is written only where --to names it.
+    With --json or --csv, a page is written only if --to names one.
     """
     found = compare_runs(runs)
     return found if to is None else replace(found, page=found.write(to))

@@ -27,14 +27,15 @@ LABELS = {"0": "negative", "1": "positive"}
 def demo(
     *,
     to: Annotated[
-        Path | None, typer.Option(help="The run's folder; by default the next free number, runs/demo-001.", show_default=False)
+        Path | None,
+        typer.Option(help="The run's folder; by default the next free one, such as runs/demo-001.", show_default=False),
     ] = None,
     max_train: Annotated[int, typer.Option(help="Train on at most this many sentences.")] = 2500,
-    trials: Annotated[int | None, typer.Option(help="How many architectures the searcher may ask for.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of everything random.")] = 0,
+    trials: Annotated[int | None, typer.Option(help="How many architectures the searcher may try.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed for everything random.")] = 0,
     progress: Shown = True,
 ) -> PruneRun:
-    """Prune MiniLM-L6 for the sentiment of film reviews: a few minutes on two CPU cores, nothing to fetch."""
+    """Prune MiniLM-L6 on the sentiment of film reviews. Takes a few minutes on two CPU cores and downloads nothing."""
     rules, kinds = PruneSettings.options(), PruneSettings.hints()
     given = {"max_train": max_train, "trials": 1 if trials is None else trials, "seed": seed}
     if faults := [fault for name, value in given.items() if (fault := rules[name].fault(name, kinds[name], value))]:

@@ -15,16 +15,16 @@ from secateur.verbs.signature import Shown, takes
 
 To = Annotated[
     Path | None,
-    typer.Option(help="The run's folder; by default the next free number, runs/design-001.", show_default=False),
+    typer.Option(help="The run's folder; by default the next free one, such as runs/design-001.", show_default=False),
 ]
 
 
 @takes(DesignSettings)
 def design(settings: DesignSettings, *, to: To = None, progress: Shown = True) -> DesignRun:
-    """Find the decoder language models that trade quality against latency and memory best on this device. Trains nothing.
+    """Find the decoder language models with the best trade-offs between quality, latency and memory on this device.
 
-    A proxy that needs no training stands for quality: the number of parameters in the decoder's layers. Everything lies in one
-    folder; a run that was stopped goes on with `secateur resume`, and `secateur train` trains what you pick.
+    Nothing is trained: the number of parameters in the decoder's layers serves as a proxy for quality. Everything is kept in
+    one folder; continue a stopped run with `secateur resume`, and train the architecture you pick with `secateur train`.
     """
     run: DesignRun = start(settings, to, Progress(progress))
     return run

@@ -13,10 +13,8 @@ from secateur.tasks.lm_scores import Questions, Scores, score_network, write_jso
 from secateur.verbs.completion import DEVICES, among
 from secateur.verbs.signature import takes
 
-Model = Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")]
-Device = Annotated[
-    str, typer.Option(help="cpu, cuda, cuda:N, or auto for a GPU where there is one.", autocompletion=among(DEVICES))
-]
+Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto: a GPU if there is one.", autocompletion=among(DEVICES))]
 
 
 @takes(Questions)
@@ -24,7 +22,7 @@ def evaluate(questions: Questions, model: Model, *, device: Device = "auto") -> 
     """Score a causal language model on tasks of lm-evaluation-harness.
 
     Raises ConfigurationError for settings that do not fit, MissingExtraError without lm_eval, ModelError for a model that
-    cannot be loaded or predicts no next token, DataError for a task whose data cannot be had.
+    cannot be loaded or does not predict next tokens, DataError for a task whose data cannot be loaded.
     """
     if find_spec("lm_eval") is None:
         raise MissingExtraError("lm-eval", "lm-eval")

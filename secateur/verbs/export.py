@@ -26,43 +26,45 @@ def export(
     *,
     to: Annotated[
         Path | None,
-        typer.Option(help="The folder to write; must be new. Without it a trained folder gets the files itself."),
+        typer.Option(help="The folder to write; must be new. Without it, files are added to a trained folder itself."),
     ] = None,
     under: Under = None,
     key: Key = None,
     polished: Annotated[
         bool | None,
         typer.Option(
-            "--polished/--shared", help="Which weights; by default the better on validation data.", show_default=False
+            "--polished/--shared",
+            help="Weights fine-tuned further after the search, or the super-network's; by default whichever validates better.",
+            show_default=False,
         ),
     ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx as well.")] = False,
     int8: Annotated[bool, typer.Option("--int8", help="Write model.int8.onnx as well.")] = False,
     push: Annotated[
-        str | None, typer.Option(help="Upload it to a hub under this name, user/name; without --to it is kept nowhere else.")
+        str | None, typer.Option(help="Upload it to a hub under this name, user/name; without --to, no local copy is kept.")
     ] = None,
     private: Annotated[
-        bool | None, typer.Option("--private/--public", help="Who may see what --push makes.", show_default=False)
+        bool | None, typer.Option("--private/--public", help="Who may see what --push uploads.", show_default=False)
     ] = None,
     text: Annotated[
         Path | None,
         typer.Option(
-            help="The text that a folder of `secateur train` was trained on: each form is scored on its validation part."
+            help="The text that a folder of `secateur train` was trained on; each format is scored on its validation part."
         ),
     ] = None,
     progress: Shown = True,
 ) -> Exported:
-    """Write a sub-network as a checkpoint that stock transformers loads, and compare its outputs before saying so.
+    """Write a sub-network as a checkpoint that stock transformers can load, and verify its outputs.
 
-    With --onnx or --int8 each form is scored on the run's validation data and timed, and the result says so side by side.
-    A folder that `secateur train` made has its checkpoint already: --onnx and --int8 add those forms to it, or to a copy.
+    With --onnx or --int8, each format is scored on the run's validation data and timed, and the results are shown side by side.
+    A folder that `secateur train` made is already a checkpoint: --onnx and --int8 add those formats to it, or to a copy.
 
     Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
     """
     wanted = Wanted(run, to, under, key, polished, text, onnx=onnx, int8=int8, progress=progress, pushed=push is not None)
     if push is None:
         if private is not None:
-            raise ConfigurationError("--private and --public are for --push NAME, which is not given.")
+            raise ConfigurationError("--private and --public only apply to --push NAME, which was not given.")
         return wanted.written()
     check_push(push)
     with TemporaryDirectory() as scratch:

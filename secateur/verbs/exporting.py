@@ -39,9 +39,9 @@ class Wanted:
         if is_trained(run):
             return self._forms(run)
         if self.text is not None:
-            raise ConfigurationError("--text is for folders that `secateur train` made: a pruning run knows its data.")
+            raise ConfigurationError("--text is only for folders that `secateur train` made: a pruning run knows its own data.")
         if self.to is None:
-            raise ConfigurationError("say where to: --to names the folder to write, a new one.")
+            raise ConfigurationError("say where to write it: --to names a new folder.")
         opened = open_run(self.run)
         if not isinstance(opened, PruneRun):
             raise StudyError(
@@ -57,17 +57,17 @@ class Wanted:
         """The ONNX forms of a trained folder; the folder itself where it is only to be pushed."""
         choices: dict[str, object] = {"under": self.under, "key": self.key, "polished": self.polished}
         faults = [
-            f"`{name}` chooses among a run's sub-networks, and `{folder}` holds one trained network: leave it out."
+            f"`{name}` chooses among a run's sub-networks, but `{folder}` is a single trained network: leave it out."
             for name, value in choices.items()
             if value is not None and value != []
         ]
         plain = not (self.onnx or self.int8)
         if plain and (self.to is not None or self.text is not None or not self.pushed):
-            faults.append(f"`{folder}` holds a checkpoint that loads already: say what to add, --onnx or --int8.")
+            faults.append(f"`{folder}` is already a checkpoint that loads: say what to add, --onnx or --int8.")
         if faults:
             raise ConfigurationError(faults)
         if (folder / UNFINISHED / "settings.json").exists():
-            raise StudyError(f"`{folder}` holds an unfinished training. Run the same `secateur train` command again first.")
+            raise StudyError(f"`{folder}` contains an unfinished training. Run the same `secateur train` command again first.")
         if plain:
             return Exported.found(folder, CARRIED, {})
         judge = judging_folder(folder, self.text, Progress(self.progress))

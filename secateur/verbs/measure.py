@@ -12,16 +12,16 @@ from secateur.verbs.signature import takes, tells
 if TYPE_CHECKING:
     from secateur.devices.measurement import Measurement
 
-Model = Annotated[str, typer.Argument(help="Folder of a checkpoint, or a name on the hub.")]
+Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
 Generate = Annotated[
-    int, typer.Option(help="Tokens to write after a prompt of --length: prompt and token are timed apart. 0: none.")
+    int, typer.Option(help="Tokens to generate after a prompt of --length; prompt and tokens are timed separately. 0: none.")
 ]
 
 
 @tells
 @takes(Setup, without=("kind",))
 def measure(setup: Setup, model: Model, *, generate: Generate = 0) -> Measurement:
-    """Measure latency and peak memory of a checkpoint on this machine.
+    """Measure the latency and peak memory of a checkpoint on this machine.
 
     Raises ConfigurationError for sizes out of range, ModelError for a model that cannot be loaded, MeasurementError for
     one that cannot be run on token ids alone, MissingExtraError where the runtime's library is not installed.

@@ -15,16 +15,16 @@ from secateur.verbs.signature import Shown, takes
 
 To = Annotated[
     Path | None,
-    typer.Option(help="The run's folder; by default the next free number, runs/prune-001.", show_default=False),
+    typer.Option(help="The run's folder; by default the next free one, such as runs/prune-001.", show_default=False),
 ]
 
 
 @takes(PruneSettings)
 def prune(settings: PruneSettings, *, to: To = None, progress: Shown = True) -> PruneRun:
-    """Find the sub-networks of a pre-trained Transformer that trade quality against cost best, on your data and device.
+    """Find the sub-networks of a pre-trained Transformer with the best trade-offs between quality and cost, on your data.
 
-    Trains the model as a super-network, searches it, fine-tunes the best, and writes a report. Everything lies in one
-    folder; a run that was stopped goes on with `secateur resume`.
+    Trains the model as a super-network, searches it, polishes the best sub-networks (fine-tunes them further), and writes a
+    report. Everything is kept in one folder; continue a stopped run with `secateur resume`.
     """
     run: PruneRun = start(settings, to, Progress(progress))
     return run

@@ -35,7 +35,7 @@ class Page(RunTables):
         try:
             path: Path = report_of(self.run).write(self.to)
         except OSError as error:
-            where, hint = (self.run.folder, " Name a file elsewhere: --to.") if self.to is None else (self.to, "")
+            where, hint = (self.run.folder, " Name a file elsewhere with --to.") if self.to is None else (self.to, "")
             raise StudyError(f"`{where}` cannot be written: {reason(error)}.{hint}") from error
         return path
 
@@ -61,5 +61,5 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     table: Which = None,
 ) -> Page:
-    """Write a run's report anew: one HTML file that works offline. With --json or --csv, print its tables instead."""
+    """Write a run's report: one HTML file that works offline. With --json or --csv, print its tables instead."""
     return Page(open_run(run), table, to, open_)

@@ -21,13 +21,15 @@ def resume(
     run: Folder,
     *,
     unsteady: Annotated[
-        bool, typer.Option("--unsteady", help="Go on even if this device cannot be measured steadily (a run of design).")
+        bool, typer.Option("--unsteady", help="Continue even if this device cannot be measured steadily (design runs only).")
     ] = False,
     progress: Shown = True,
 ) -> RunFolder:
-    """Go on with a run that was stopped, at the first thing that is not done."""
+    """Continue a run that was stopped, at the first step that is not done."""
     run = checked(run, StudyError)
     if (run / UNFINISHED / "settings.json").is_file():
-        raise StudyError(f"`{run}` holds an unfinished training, no run. Run the same `secateur train` command again to go on.")
+        raise StudyError(
+            f"`{run}` is an unfinished training, not a run. Run the same `secateur train` command again to continue."
+        )
     opened: RunFolder = go_on(run, Progress(progress), unsteady=unsteady)
     return opened

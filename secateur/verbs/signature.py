@@ -21,9 +21,12 @@ Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress."
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", autocompletion=run_folders)]
 Under = Annotated[
     list[str] | None,
-    typer.Option(help="The best within a bound: body_parameters=50%, latency=20ms. Give it several times for several."),
+    typer.Option(
+        help="The best within a bound: latency=20ms, speedup=3x, body_parameters=50% (of the Transformer layers' parameters, "
+        "without embeddings and head). Repeat it for several."
+    ),
 ]
-Key = Annotated[str | None, typer.Option(help="The one with this key, or its beginning (see the report).")]
+Key = Annotated[str | None, typer.Option(help="The one with this key; its first characters are enough (see the report).")]
 
 
 def tells(verb: Callable[..., Any]) -> Callable[..., Any]:

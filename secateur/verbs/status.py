@@ -23,9 +23,9 @@ def status(
         Path, typer.Argument(help="The run's folder, or one that `secateur train` made.", autocompletion=run_folders)
     ],
 ) -> Status:
-    """Tell where a run stands: its stage, how far it is, time spent and left, and what to do next.
+    """Show how far a run is: its stage, its progress, the time spent and left, and what to do next.
 
-    Nothing is written and the run is not disturbed. With --json, `state` is running, stopped or finished.
+    Nothing is written, and the run is not disturbed. With --json, `state` is running, stopped or finished.
     """
     run = checked(run, StudyError)
     if not run.is_dir():

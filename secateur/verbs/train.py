@@ -15,9 +15,7 @@ from secateur.runs.folder import open_run
 from secateur.verbs.completion import run_folders
 from secateur.verbs.signature import Key, Shown, takes
 
-Under = Annotated[
-    list[str] | None, typer.Option(help="The best within a bound: latency=200ms. Give it several times for several.")
-]
+Under = Annotated[list[str] | None, typer.Option(help="The best within a bound: latency=200ms. Repeat it for several.")]
 DesignFolder = Annotated[Path, typer.Argument(help="The folder of a run of `secateur design`.", autocompletion=run_folders)]
 
 
@@ -25,15 +23,15 @@ DesignFolder = Annotated[Path, typer.Argument(help="The folder of a run of `seca
 def train(
     settings: TrainSettings, run: DesignFolder, *, key: Key = None, under: Under = None, progress: Shown = True
 ) -> Trained:
-    """Train an architecture that `secateur design` found, on your text. Started again, it goes on exactly where it was.
+    """Train an architecture that `secateur design` found, on your text. Run it again to continue exactly where it stopped.
 
     Raises ConfigurationError, DataError, StudyError, or Stopped on Ctrl-C, when what was done is saved.
     """
     opened = open_run(run)
     if not isinstance(opened, DesignRun):
         raise StudyError(
-            f"`{run}` is a run of `secateur prune`, and `secateur train` takes one of `secateur design`. Its networks are "
-            f"trained already: write one with secateur export {quoted(run)} --under body_parameters=50% --to …"
+            f"`{run}` is a run of `secateur prune`, but `secateur train` needs one of `secateur design`. Its networks are "
+            f"already trained: write one with secateur export {quoted(run)} --under body_parameters=50% --to …"
         )
     member = opened.choose(key, under, "train", "latency=200ms")
     return train_architecture(member.architecture, member.sizes, settings, progress=progress)

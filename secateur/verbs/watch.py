@@ -1,4 +1,4 @@
-"""`secateur watch`: a page in the browser that follows a run as it goes."""
+"""`secateur watch`: a page in the browser that follows a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from secateur.verbs.signature import Folder
 def watch(
     run: Folder,
     *,
-    port: Annotated[int, typer.Option(help="The port on this machine; 0: any that is free.", min=0, max=65535)] = 0,
+    port: Annotated[int, typer.Option(help="The port on this machine; 0: any free one.", min=0, max=65535)] = 0,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> str:
-    """Follow a run in the browser while it goes: stage, time left, loss, trials, and the report as it grows.
+    """Follow a run in the browser: its stage, time left, loss and trials, and the report as it grows.
 
-    The page is for this machine only (127.0.0.1), reads the run's folder and changes nothing in it. Ctrl-C ends it.
+    The page is only reachable from this machine (127.0.0.1). It reads the run's folder and changes nothing. Ctrl-C stops it.
     """
     from secateur.runs.watching import Watcher
 
@@ -29,7 +29,7 @@ def watch(
     if not (run / "lock").is_file():  # a run that has just begun has no more than this
         open_run(run).close()
     with Watcher(run, port) as server:
-        echo(f"{run} is at {server.url} · Ctrl-C ends it", error=True)
+        echo(f"{run} is at {server.url} · Ctrl-C stops it", error=True)
         if open_:
             import webbrowser
 

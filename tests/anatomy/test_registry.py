@@ -37,7 +37,7 @@ def test_a_supernet_of_an_unknown_family_is_refused():
 
 
 def test_a_pruned_model_is_not_pruned_again():
-    with pytest.raises(ModelError, match="pruned by Secateur already"):
+    with pytest.raises(ModelError, match="already been pruned by Secateur"):
         anatomy_of(Config("secateur_bert"))
 
 

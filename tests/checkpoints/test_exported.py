@@ -42,7 +42,7 @@ def test_load_is_in_eval_mode_and_runs_no_code_of_the_folder(folder):
 def test_missing(tmp_path, folder):
     refused(tmp_path / "nothing", "is not a folder")
     (folder / "config.json").unlink()
-    refused(folder, "is no checkpoint folder: it has no config.json")
+    refused(folder, "is not a checkpoint folder: it has no config.json")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"architectures": []}'])
@@ -78,6 +78,6 @@ def test_missing_and_misshapen_weights_are_not_made_up(folder):
     state = load_file(folder / "model.safetensors")
     bias = state.pop("classifier.bias")
     save_file(state, folder / "model.safetensors", {"format": "pt"})
-    refused(folder, "1 of its weights are missing or of another size .`classifier.bias`")
+    refused(folder, "1 of its weights are missing or have another size .`classifier.bias`")
     save_file({**state, "classifier.bias": bias[:1].clone()}, folder / "model.safetensors", {"format": "pt"})
-    refused(folder, "1 of its weights are missing or of another size .`classifier.bias`")
+    refused(folder, "1 of its weights are missing or have another size .`classifier.bias`")

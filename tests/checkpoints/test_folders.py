@@ -23,7 +23,7 @@ def test_a_path_that_does_not_exist_is_said(path: str | Path) -> None:
 
 
 def test_what_is_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"is no checkpoint folder: it has no config\.json"):
+    with pytest.raises(ModelError, match=r"is not a checkpoint folder: it has no config\.json"):
         described(tmp_path)
     for said in ("nonsense", "[]", "{}"):
         (tmp_path / "config.json").write_text(said, encoding="utf-8")

@@ -79,12 +79,12 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "a list for an activation": ({"hidden_act": ["gelu"]}, "cannot be loaded"),
     "dropout beyond reason": ({"hidden_dropout_prob": 7}, "cannot be loaded.*dropout"),
     "padding beyond the vocabulary": ({"pad_token_id": 10_000}, "cannot be loaded"),
-    "an epsilon that makes no numbers": ({"layer_norm_eps": -9.0}, "gives no finite numbers"),
-    "what is no number": ({"attention_probs_dropout_prob": float("nan")}, "NaN is no number"),
+    "an epsilon that makes no numbers": ({"layer_norm_eps": -9.0}, "its outputs are not finite"),
+    "what is no number": ({"attention_probs_dropout_prob": float("nan")}, "NaN is not a number"),
     "a family nobody knows": ({"model_type": "dream"}, "unknown model family `dream`"),
     "a list for a family": ({"model_type": ["bert"]}, "names no `model_type`"),
     "text types that are none": ({"type_vocab_size": 0}, "`type_vocab_size` must be"),
-    "another size than the weights": ({"intermediate_size": 10}, "do not fit its configuration"),
+    "another size than the weights": ({"intermediate_size": 10}, "do not match its configuration"),
 }
 
 
@@ -133,7 +133,7 @@ def test_weights_that_cannot_be_read(act: Callable[[Any], Any], model: Path, mon
 def test_weights_that_are_not_numbers(model: Path) -> None:
     weights = load_file(model / "model.safetensors")
     save_file({name: tensor * float("nan") for name, tensor in weights.items()}, model / "model.safetensors", {"format": "pt"})
-    refused(lambda: prepared(model), "gives no finite numbers. Its weights may be damaged")
+    refused(lambda: prepared(model), "its outputs are not finite. Its weights may be damaged")
 
 
 class Harmful:
@@ -151,7 +151,7 @@ def test_a_pickle_that_would_run_code_is_not_loaded(act: Callable[[Any], Any], m
     weights = load_file(model / "model.safetensors")
     (model / "model.safetensors").unlink()
     torch.save({**weights, "more": Harmful(tmp_path / "was-here")}, model / "pytorch_model.bin")
-    refused(lambda: act(str(model)), "a pickle that is damaged or would run code, and is not loaded")
+    refused(lambda: act(str(model)), "a pickle that is damaged or would run code, so it is not loaded")
     (model / "pytorch_model.bin").write_bytes(b"no pickle at all" * 999)
     refused(lambda: act(str(model)), "cannot be loaded|could not be loaded")
     assert not (tmp_path / "was-here").exists()
@@ -176,7 +176,7 @@ def test_a_tokenizer_whose_tokens_the_model_does_not_know(model: Path) -> None:
     for token in said["post_processor"]["special_tokens"].values():
         token["ids"] = [9_999]
     (model / "tokenizer.json").write_text(json.dumps(said))
-    refused(lambda: tokenizer_of(str(model)), "by the token 9999, and the model knows 50")
+    refused(lambda: tokenizer_of(str(model)), "adds the token 9999, and the model knows 50")
 
 
 @pytest.mark.parametrize("length", ["long", 0, -1, [1], True])

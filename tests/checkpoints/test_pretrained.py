@@ -17,7 +17,7 @@ from secateur.testing.toy_tokenizer import toy_tokenizer
 
 KINDS = ("classification", "regression", "multiple_choice", "language_modelling")
 REFUSED = {
-    **{(family, "language_modelling"): "cannot model language: .* is an encoder" for family in ENCODERS},
+    **{(family, "language_modelling"): "cannot be a language model: .* is an encoder" for family in ENCODERS},
     **{(family, "multiple_choice"): "cannot do multiple choice: transformers has no such head" for family in DECODERS},
 }
 
@@ -102,7 +102,7 @@ def test_damaged_weights_are_said(folders: dict[str, Path], tmp_path: Path) -> N
 
 def test_weights_that_do_not_fit_are_said(folders: dict[str, Path], tmp_path: Path) -> None:
     model, data = edited(folders["bert"], tmp_path, intermediate_size=10), toy_task_data("classification", examples=4)
-    with pytest.raises(ModelError, match=r"do not fit its configuration: bert.* more are amiss"):
+    with pytest.raises(ModelError, match=r"do not match its configuration: bert.* more are wrong"):
         load_model(model, data, seed=0, device="cpu")
 
 

@@ -80,7 +80,7 @@ def test_a_model_without_a_state_is_said() -> None:
 
     with pytest.raises(MeasurementError, match="`Forgetful` keeps neither a cache nor memories"):
         measure_generation(Forgetful((1, 8, 9)), 3, Setup(length=8))
-    with pytest.raises(MeasurementError, match="`Forgetful` writes no tokens"):
+    with pytest.raises(MeasurementError, match="`Forgetful` cannot generate tokens"):
         measure_generation(Forgetful((1, 2)), 3, Setup(length=8))
 
 

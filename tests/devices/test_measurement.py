@@ -76,5 +76,5 @@ def test_all_faults_are_reported_before_anything_loads() -> None:
     with pytest.raises(ConfigurationError) as caught:
         measure_checkpoint("toy", lambda _: 1 / 0, Setup(batch=0, length=0, threads=0, seconds=0, runtime="onnx"), 4)  # type: ignore[arg-type,return-value]
     assert len(caught.value.faults) == 5
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="is not available"):
         measure_checkpoint("toy", lambda _: 1 / 0, Setup(device="cuda:99"))  # type: ignore[arg-type,return-value]

@@ -127,14 +127,14 @@ def test_a_latency_names_its_runtime_and_has_both_clocks(name: str) -> None:
 def test_what_cannot_be_measured_here_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="unknown runtime"):
         check_setup(Setup(runtime="onnx_int8"))
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="is not available"):
         check_setup(Setup(device="cuda:99"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert check_setup(Setup()) == torch.device("cpu")
     with pytest.raises(MissingExtraError, match=r"secateur\[onnx\]"):
         check_setup(Setup(runtime="onnx"))
     monkeypatch.setattr(runtime, "resolve_device", torch.device)
-    with pytest.raises(ConfigurationError, match="on the CPU only"):
+    with pytest.raises(ConfigurationError, match="only be measured on the CPU"):
         check_setup(Setup(device="cuda", runtime="onnx"))
 
 

@@ -37,7 +37,7 @@ def test_a_full_card():
     for line in (
         'base_model: "bert-base-cased"',
         "# rte-half",
-        "A sub-network of `bert-base-cased`, for `glue/rte`. It was polished: fine-tuned by itself after it was cut out.",
+        "A sub-network of `bert-base-cased`, for `glue/rte`. It was polished: fine-tuned further after the search.",
         "| accuracy, validation | 0.7000 | 0.6800 | 97.1 % |",
         "| accuracy, test | – | 0.6600 | – |",
         "| parameters | 2,400 | 1,200 | 50.0 % |",
@@ -45,7 +45,7 @@ def test_a_full_card():
         "| 1 | removed | removed |",
         "| 2 | 4 | 5 |",
         'model = AutoModelForSequenceClassification.from_pretrained("rte-half")',
-        "`model.onnx` takes any batch and length. `model.int8.onnx` is 0.26 times its size.",
+        "`model.onnx` accepts any batch size and length. `model.int8.onnx` is 0.26 times its size.",
         "| reloaded, and `model.onnx` | 3.0e-06 |",
     ):
         assert line in card.splitlines(), line
@@ -53,7 +53,7 @@ def test_a_full_card():
 
 
 def test_unpolished_weights_are_said_to_be_so():
-    assert "Its weights are those that it shared with the super-network" in model_card({"polished": False})
+    assert "Its weights are those it shared with the super-network" in model_card({"polished": False})
 
 
 def test_costs_have_units_and_scores_their_share_above_chance():
@@ -70,7 +70,7 @@ def test_costs_have_units_and_scores_their_share_above_chance():
         "| | unpruned | this network | share | above chance |",
         "| accuracy, test | 0.8400 | 0.7938 | 94.5 % | 59.0 % |",
         "| latency of a pass | 42 ms | 14.2 ms | 33.8 % |  |",
-        "| memory at the peak of a pass | 90.9 MB | 40.0 MB | 44.0 % |  |",
+        "| peak memory of a pass | 90.9 MB | 40.0 MB | 44.0 % |  |",
         "Chance (always the same class) is 0.7274 on test data.",
         "Latency and memory: a CPU.",
     ):

@@ -126,9 +126,9 @@ def test_one_line_for_what_cannot_be_pushed(pruned, hub, monkeypatch):
     from huggingface_hub import constants
 
     member = open_run(pruned).front[-1]
-    with pytest.raises(ConfigurationError, match="`a/b/c` is no name for a hub"):
+    with pytest.raises(ConfigurationError, match="`a/b/c` is not a valid name on a hub"):
         member.push("a/b/c")
-    with pytest.raises(ExportError, match=r"the hub refuses to write `me/tiny`: this token may not \(401\)"):
+    with pytest.raises(ExportError, match=r"the hub refuses to write `me/tiny`: this token has no write access \(401\)"):
         member.push("me/tiny", token="bad")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(ExportError, match=r"there is no token for the hub. Log in with `hf auth login`, or set HF_TOKEN\."):
@@ -144,5 +144,5 @@ def test_one_line_for_what_cannot_be_pushed(pruned, hub, monkeypatch):
 
 
 def test_private_without_push_is_refused(pruned, tmp_path):
-    with pytest.raises(ConfigurationError, match="are for --push NAME"):
+    with pytest.raises(ConfigurationError, match="only apply to --push NAME"):
         export(pruned, under=["body_parameters=90%"], to=tmp_path / "x", private=True)

@@ -62,7 +62,7 @@ def test_what_was_not_scored_is_said_and_no_place_is_told_to_the_world() -> None
         "(batch 1 × 4)",
         "Not scored on the validation data: `data/secret.csv` does not exist.",
     ]
-    assert "Not scored: the validation data were not at hand." in forms.table()
+    assert "Not scored: the validation data were not available." in forms.table()
     assert "secret" not in forms.table()
 
 

@@ -100,9 +100,9 @@ def test_faults(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "say what to add, --onnx or --int8" in caught.value.faults[-1]
     with pytest.raises(ExportError, match="would be copied into itself"):
         export(folder, to=folder / "onnx", onnx=True)
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         export(folder, to=folder.parent, onnx=True)
-    with pytest.raises(ConfigurationError, match="--to names the folder"):
+    with pytest.raises(ConfigurationError, match="--to names a new folder"):
         export(tmp_path, key="abc")
     (folder / "training").mkdir()
     (folder / "training" / "settings.json").write_text("{}")

@@ -130,7 +130,7 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
     assert len({job.name for job in few}) == len(few) == 8
     assert benchmark.random_jobs("gpt2", 0, 15, 0) == []
     (tmp_path / "bad.jsonl").write_text('{"source": "topology"}\n')
-    with pytest.raises(SystemExit, match="line 1 is no architecture"):
+    with pytest.raises(SystemExit, match="line 1 is not an architecture"):
         benchmark.main(
             ["train", "--text", str(ROOT / "README.md"), "--out", str(tmp_path), "--list", str(tmp_path / "bad.jsonl")]
         )

@@ -116,7 +116,7 @@ def test_every_part_is_there(tiny_design, own_page):
         "Against GPT-2 small, 2 layers",
         "1 baseline has more decoder parameters than any member",
         "Fitted on 12 networks measured on this device, in 30.0 s",
-        "Its latency is the latency model's, not measured.",
+        "Its latency is predicted by the latency model, not measured.",
         "searched for 1 min 30 s",
         "decoder_parameters 1 < 5",
         "space.layers",

@@ -55,7 +55,7 @@ def test_language_models_are_told_by_their_perplexity() -> None:
 def test_what_is_not_known_is_not_said() -> None:
     assert str(Gain()) == ""
     assert Gain().as_dict()["speedup"] is None
-    assert (Gain().cost(), PRUNED.cost(), Gain(score=(0.5, 0.6)).cost()) == ("what was not measured", "3.1 points", "nothing")
+    assert (Gain().cost(), PRUNED.cost(), Gain(score=(0.5, 0.6)).cost()) == ("an unknown amount", "3.1 points", "nothing")
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_what_is_no_better_than_chance_says_so(tiny, own_page):
 def test_an_unfinished_run_says_where_it_is_and_claims_no_end(tiny, own_page):
     where = {"stage": "search", "progress": "3 of 9", "reason": "", "resume": "secateur resume runs/toy"}
     page = own_page(dataclasses.replace(tiny, lead="2.9 × faster", unfinished=where))
-    assert "has got as far as its stage “search”: 3 of 9." in page
+    assert "has reached its stage “search”: 3 of 9." in page
     assert "<code>secateur resume runs/toy</code>" in page
     assert "So far: 2.9 × faster" in page
     assert "in the end" not in page

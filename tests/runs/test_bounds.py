@@ -22,7 +22,7 @@ def asked(*texts: str) -> list[tuple[Objective, str]]:
     ("text", "said"),
     [
         ("parameters<=10%", r"nothing in the space `toy` meets `parameters<=10%`: its smallest .* has parameters 200 \(20%\)"),
-        ("parameters<=0.1k", r"its smallest network has parameters 200 \(20%\)\. Loosen the bound, or widen the ranges"),
+        ("parameters<=0.1k", r"its smallest network has parameters 200 \(20%\)\. Relax the bound, or widen the ranges"),
         ("parameters>=90%", r"its largest network has parameters 800 \(80%\)"),
     ],
 )

@@ -71,9 +71,9 @@ def test_design_runs(designed: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_compared(two: list[Path], designed: Path, tmp_path: Path) -> None:
-    assert "compare runs of one kind" in compare(two[0], designed, code=2)
+    assert "only runs of the same kind can be compared" in compare(two[0], designed, code=2)
     for folders in (two[:1], [two[0], two[0]]):
-        assert "two runs or more, each once" in compare(*folders, code=2)
+        assert "two or more runs, each only once" in compare(*folders, code=2)
     (tmp_path / "file").touch()
     assert "cannot be written" in compare(*two, "--to", tmp_path / "file" / "page.html", code=2)
 

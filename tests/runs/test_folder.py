@@ -21,7 +21,7 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
     for opened in (open_run, PruneRun):
         with pytest.raises(StudyError, match="there is no run folder"):
             opened(tmp_path / "none")
-    with pytest.raises(StudyError, match="is no run"):
+    with pytest.raises(StudyError, match="is not a run"):
         open_run(tmp_path)
 
 
@@ -30,13 +30,13 @@ def test_bounds_as_the_command_line_has_them() -> None:
     found = parse_under(["body_parameters=50%", "latency<=20ms", " memory = 1MB"])
     assert found == {"body_parameters": "50%", "latency": "20ms", "memory": "1MB"}
     assert parse_under(["speedup=3x"]) == {"speedup": "3x"}
-    with pytest.raises(ConfigurationError, match="is no speed-up"):
+    with pytest.raises(ConfigurationError, match="is not a speed-up"):
         parse_under(["speedup=fast"])
-    with pytest.raises(ConfigurationError, match="no upper bound"):
+    with pytest.raises(ConfigurationError, match="not an upper bound"):
         parse_under(["latency>=20ms"])
-    with pytest.raises(ConfigurationError, match="names no bound"):
+    with pytest.raises(ConfigurationError, match="gives no bound"):
         parse_under(["latency"])
-    with pytest.raises(ConfigurationError, match="is no bound"):
+    with pytest.raises(ConfigurationError, match="is not a bound"):
         parse_under(["latency=fast"])
 
 

@@ -74,7 +74,7 @@ def test_settings_that_lack_something(run: Path) -> None:
     said = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
     del said["model"]
     (run / "config.yaml").write_text(yaml.safe_dump(said), encoding="utf-8")
-    refused(lambda: front(run), "it lacks model")
+    refused(lambda: front(run), "it is missing model")
 
 
 NO_SETTINGS = {
@@ -157,8 +157,8 @@ ROWS: dict[str, tuple[str, Any, str]] = {
     "an origin nobody knows": ("origin", "dreams", "comes from 'dreams'"),
     "values that are no JSON": ("values", "{", "unreadable content"),
     "values that are words": ("values", '{"error": "low"}', "low"),
-    "values that are not finite": ("values", '{"error": NaN}', "no finite number"),
-    "values beyond bounds": ("values", '{"error": Infinity}', "no finite number"),
+    "values that are not finite": ("values", '{"error": NaN}', "not a finite number"),
+    "values beyond bounds": ("values", '{"error": Infinity}', "not a finite number"),
     "details that are lists": ("details", "[1]", "unreadable content"),
     "a curve that is none": ("curve", "[[1, 2, 3]]", "unreadable content"),
     "an architecture that is none": ("architecture", "[]", "unreadable content"),
@@ -166,7 +166,7 @@ ROWS: dict[str, tuple[str, Any, str]] = {
     "an architecture of no space": (
         "architecture",
         '{"space": "small", "choices": {"layers": 99}, "key": "0"}',
-        "do not go together",
+        "do not match; one of them was changed",
     ),
     "choices that are a list": ("architecture", '{"space": "small", "choices": [1], "key": "0"}', "unreadable content"),
 }

@@ -97,16 +97,16 @@ def outcome(folder: Path) -> Any:
 
 
 def go_on(folder: Path, again: Callable[[Path], Any]) -> None:
-    """What a user would do: resume; where that is no run, the command again. The two never point at each other."""
+    """What a user would do: resume; where that is not a run, the command again. The two never point at each other."""
     try:
         front(folder)
         resume(folder, progress=False).close()
     except StudyError as error:
-        if folder.exists() and "is no run: it has no config.yaml" not in str(error):
+        if folder.exists() and "is not a run: it has no config.yaml" not in str(error):
             raise
         again(folder).close()
         return
-    with pytest.raises(StudyError, match=r"exists already\. Go on with it"):
+    with pytest.raises(StudyError, match=r"already exists\. Continue it"):
         again(folder)
 
 
@@ -163,7 +163,7 @@ def train_on(folder: Path, begin: Callable[[Path], Any]) -> None:
     if not folder.exists() or not is_trained(folder) or (folder / "training").exists():
         begin(folder)
     else:
-        with pytest.raises(StudyError, match="holds no unfinished training"):
+        with pytest.raises(StudyError, match="contains no unfinished training"):
             begin(folder)
 
 

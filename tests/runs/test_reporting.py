@@ -48,7 +48,7 @@ def test_a_finished_run_says_where_to_go_on(pruned: Path, designed: Path, capsys
 
 def test_an_empty_front_is_said(designed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     DesignReport(open_run(designed)).show([])
-    assert "has not got so far" in capsys.readouterr().out
+    assert "has no results yet" in capsys.readouterr().out
 
 
 def test_what_every_page_says_of_its_run(designed: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_setting_that_is_not_known_is_said(tmp_path: Path) -> None:
 
 
 def test_what_is_no_config_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"is no run: it has no config\.yaml"):
+    with pytest.raises(StudyError, match=r"is not a run: it has no config\.yaml"):
         Toy.read(tmp_path)
     for text in ("[1, 2]", "\x00", "a: [", ""):
         (tmp_path / FILE).write_text(text)

@@ -171,7 +171,7 @@ def test_a_report_that_cannot_be_drawn_is_a_note(tmp_path: Path) -> None:
 
 
 def test_workers_would_be_measured_too(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="`workers` must be 1 where latency is measured"):
+    with pytest.raises(ConfigurationError, match="`workers` must be 1 when latency is measured"):
         begin(tmp_path / "run", workers=2, objectives=["error", "latency"])
     assert not (tmp_path / "run").exists()
 

@@ -31,10 +31,10 @@ def test_the_next_free_number(tmp_path: Path) -> None:
 
 
 def test_an_existing_folder_is_never_overwritten(pruned: Path, quick_prune: Any, quick_design: Any, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"exists already.*secateur resume"):
+    with pytest.raises(StudyError, match=r"already exists.*secateur resume"):
         quick_prune(pruned)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(StudyError, match="exists already"):
+    with pytest.raises(StudyError, match="already exists"):
         quick_design(tmp_path / "file", **COUNTED)
     with pytest.raises(StudyError, match="cannot be written"):
         quick_design(tmp_path / "file" / "run", **COUNTED)
@@ -170,7 +170,7 @@ def test_a_start_killed_before_its_study_can_be_made_again(quick_design: Any, tm
     folder.mkdir()
     (folder / "lock").write_text("1")
     (folder / f".study.db.{2**22 + 1}-abcdef.unfinished").write_text("half")
-    with pytest.raises(StudyError, match="is no run"):
+    with pytest.raises(StudyError, match="is not a run"):
         resume(folder, progress=False)
     quick_design(folder, **COUNTED).close()
     assert not list(folder.glob(".*"))
@@ -190,13 +190,13 @@ def test_a_start_with_a_study_elsewhere_killed_before_it_is_made(
         with pytest.raises(KeyboardInterrupt):
             quick_design(folder, **COUNTED, store=url)
     assert not folder.exists()
-    with pytest.raises(StudyError, match="Go on with it by `secateur resume"):
+    with pytest.raises(StudyError, match="Continue it with `secateur resume"):
         quick_design(tmp_path / "left", **COUNTED, store=url)
     shutil.copytree(tmp_path / "left", tmp_path / "late")
     assert len(resume(tmp_path / "left", progress=False).trials) == 3
     settings = yaml.safe_load((tmp_path / "late" / "config.yaml").read_text())
     (tmp_path / "late" / "config.yaml").write_text(yaml.safe_dump({**settings, "trials": 4}))
-    with pytest.raises(StudyError, match="exists already and is not overwritten"):
+    with pytest.raises(StudyError, match="already exists and is not overwritten"):
         resume(tmp_path / "late", progress=False)
 
 
@@ -222,7 +222,7 @@ def test_of_several_processes_one_starts(quick_design: Any, tmp_path: Path) -> N
                     quick_design(folder, **{**COUNTED, "trials": trials})
                     os._exit(trials)
                 except StudyError as error:
-                    os._exit(0 if re.search("in use|exists already", str(error)) else 99)
+                    os._exit(0 if re.search("in use|already exists", str(error)) else 99)
                 except BaseException:
                     os._exit(99)
             children.append(child)
@@ -244,7 +244,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, once_begun: b
 def test_how_to_go_on_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place, (error, raised, said) in enumerate(
         (
-            (KeyboardInterrupt(), Stopped, "stopped. What was done is saved; go on with: secateur resume"),
+            (KeyboardInterrupt(), Stopped, "stopped. What was done is saved; continue with: secateur resume"),
             (OSError(28, "No space left on device"), StudyError, "the disk is full. What was done is saved"),
             (ValueError("a fault of ours"), ValueError, "a fault of ours"),
         )
@@ -272,5 +272,5 @@ def test_where_no_stage_has_begun_nothing_is_left(quick_design: Any, tmp_path: P
 def test_a_folder_in_training_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     (tmp_path / "training" / "settings.json").write_text("{}")
-    with pytest.raises(StudyError, match="holds an unfinished training, no run"):
+    with pytest.raises(StudyError, match="is an unfinished training, not a run"):
         resume(tmp_path, progress=False)

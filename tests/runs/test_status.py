@@ -169,7 +169,7 @@ def test_what_is_no_run(tmp_path: Path, pruned: Path) -> None:
         assert result.exit_code == 2
         return result.stderr
 
-    assert f"`{tmp_path}` is no run" in fault(tmp_path)
+    assert f"`{tmp_path}` is not a run" in fault(tmp_path)
     assert "there is no run folder" in fault(tmp_path / "none")
     shutil.copy(pruned / "config.yaml", tmp_path)
     (tmp_path / "study.db").write_text("no study")

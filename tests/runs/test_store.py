@@ -87,7 +87,7 @@ def test_tables_of_something_else_are_left_alone(quick_design: Any, tmp_path: Pa
     with closing(sqlite3.connect(path)) as application:
         application.execute("CREATE TABLE cache (mine TEXT)")
         application.commit()
-    with pytest.raises(StudyError, match="a table `cache` of something else"):
+    with pytest.raises(StudyError, match="a table `cache` that is not Secateur's"):
         quick_design(tmp_path / "run", store=f"sqlite+pysqlite:///{path}", **COUNTED)
     with closing(sqlite3.connect(path)) as application:
         assert application.execute("SELECT name FROM sqlite_master").fetchall() == [("cache",)]

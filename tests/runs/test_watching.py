@@ -170,5 +170,5 @@ def test_the_command(pruned, tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["watch", str(pruned), "--open"])
     assert done.exit_code == 0
     (url,) = opened
-    assert f"{pruned} is at {url} · Ctrl-C ends it" in done.output
+    assert f"{pruned} is at {url} · Ctrl-C stops it" in done.output
     assert CliRunner().invoke(app, ["watch", str(tmp_path)]).exit_code == 2  # no run

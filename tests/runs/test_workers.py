@@ -42,7 +42,7 @@ def test_a_design_run_with_two_workers_finds_the_same_values(quick_design: Any, 
 
 
 def test_what_is_timed_has_one_worker(quick_design: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="`workers` must be 1 where latency is measured"):
+    with pytest.raises(ConfigurationError, match="`workers` must be 1 when latency is measured"):
         quick_design(tmp_path / "run", workers=2, measure="all")
     assert not (tmp_path / "run").exists()
 

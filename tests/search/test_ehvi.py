@@ -163,7 +163,7 @@ def test_torch_global_state_is_left_alone() -> None:
 
 def test_refuses_what_it_cannot_serve() -> None:
     large = Toy.of(Large(Shape(12, 12, 3072)))
-    with pytest.raises(ConfigurationError, match="`ehvi` serves spaces of at most 200 dimensions, `large` has 37008 here"):
+    with pytest.raises(ConfigurationError, match="`ehvi` needs a space of at most 200 dimensions, `large` has 37008 here"):
         Ehvi(large.space, large.objectives)
     with pytest.raises(ConfigurationError, match="`ehvi` trades objectives off and needs at least two, got 1"):
         Ehvi(toy().space, toy("small", "error").objectives)

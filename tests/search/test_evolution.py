@@ -215,7 +215,7 @@ def test_beats_random_in_hypervolume() -> None:
         ({"mutations": -1}, "`mutations` must be at least 0, got -1"),
         ({"crossovers": -1}, "`crossovers` must be at least 0, got -1"),
         ({"mutations": 0, "crossovers": 0}, r"`mutations` \+ `crossovers` must be at least 1"),
-        ({"probability": 0.0}, "`probability` must lie above 0 and be at most 1, got 0"),
+        ({"probability": 0.0}, "`probability` must be above 0 and at most 1, got 0"),
     ],
 )
 def test_bad_settings(given: dict, message: str) -> None:

@@ -54,14 +54,14 @@ def test_serves_a_few_hundred_dimensions() -> None:
 
 def test_refuses_what_it_cannot_serve() -> None:
     large = Toy.of(Large(Shape(12, 12, 3072)))
-    with pytest.raises(ConfigurationError, match="`nsga2` serves spaces of at most 1000 dimensions, `large` has 37008 here"):
+    with pytest.raises(ConfigurationError, match="`nsga2` needs a space of at most 1000 dimensions, `large` has 37008 here"):
         Nsga2(large.space, large.objectives)
 
     class Words(Space):  # not of whole numbers
         name = "words"
 
     Words.__abstractmethods__ = frozenset()
-    with pytest.raises(ConfigurationError, match="`nsga2` serves spaces of whole numbers, `words` is none"):
+    with pytest.raises(ConfigurationError, match="`nsga2` needs a space of whole numbers, which `words` is not"):
         Nsga2(Words(), large.objectives)
     with pytest.raises(ConfigurationError, match="`population_size` must be at least 2: a child has two parents, got 1"):
         Nsga2(toy().space, toy().objectives, population_size=1)

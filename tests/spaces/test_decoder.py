@@ -210,11 +210,11 @@ BASE = {"backbone": "gpt2", "width": 8, "heads": [1], "inner": [16], "embedding"
         ({"heads": [], "inner": []}, "it has 0 layers"),
         ({"inner": [16.5]}, "must be whole numbers"),
         ({"width": "8"}, "must be whole numbers"),
-        ({"width": 32}, "lies outside the space `decoder`"),
-        ({"heads": [3]}, "lies outside the space"),
-        ({"inner": [24]}, "lies outside the space"),
-        ({"embedding": 5}, "lies outside the space"),
-        ({"factor": 3}, "lies outside the space"),
+        ({"width": 32}, "is outside the bounds of the space `decoder`"),
+        ({"heads": [3]}, "is outside the bounds of the space"),
+        ({"inner": [24]}, "is outside the bounds of the space"),
+        ({"embedding": 5}, "is outside the bounds of the space"),
+        ({"factor": 3}, "is outside the bounds of the space"),
     ],
 )
 def test_what_is_no_architecture_of_the_space(change: dict, message: str) -> None:
@@ -228,7 +228,7 @@ def test_what_is_no_architecture_of_the_space(change: dict, message: str) -> Non
 
 def test_missing_choices_and_another_spelling() -> None:
     space = Decoder(**SMALL)
-    with pytest.raises(ConfigurationError, match="is no architecture"):
+    with pytest.raises(ConfigurationError, match="is not an architecture"):
         space.make({"backbone": "gpt2"})
     plain = {**BASE, "embedding": 8, "factor": 1}
     assert space.make(plain)["embedding"] == 0
@@ -240,14 +240,14 @@ def test_missing_choices_and_another_spelling() -> None:
     [
         ({"backbone": "gpt3"}, ["unknown backbone `gpt3`. Did you mean `gpt2`?"]),
         ({"layers": "5..2"}, ["`layers`: the range 5..2 is empty"]),
-        ({"layers": "0..2"}, ["`layers` must hold whole numbers from 1 to 1,000, got 0"]),
+        ({"layers": "0..2"}, ["`layers` must be whole numbers from 1 to 1,000, got 0"]),
         ({"layers": "2.."}, ["`layers` must name both ends"]),
         ({"width": ":64"}, ["`width` must name both ends"]),
         ({"width": "wide"}, ["`width` must look like 4..12"]),
         ({"heads": ()}, ["`heads` is empty"]),
         ({"heads": "2,x"}, ["`heads` must look like 2,4,8"]),
-        ({"embedding": (-1,)}, ["`embedding` must hold whole numbers from 0 to 100,000, got -1"]),
-        ({"factor": (1.5,)}, ["`factor` must hold whole numbers from 1 to 16, got 1.5"]),
+        ({"embedding": (-1,)}, ["`embedding` must be whole numbers from 0 to 100,000, got -1"]),
+        ({"factor": (1.5,)}, ["`factor` must be whole numbers from 1 to 16, got 1.5"]),
         ({"inner": "256..1000:64", "width": "512..1024:64"}, ["`inner` must be at least twice the `width`"]),
         ({"heads": (17, 19)}, ["`heads` must divide the `width`: none of 17, 19 divides any of 128, 192, 256, …"]),
         (

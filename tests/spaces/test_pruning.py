@@ -98,7 +98,7 @@ def test_bounds_hold() -> None:
     assert dict(small.largest().choices) == {"heads": 12, "units": 3072, "layers": 12}
     outside = Small(BERT).make({"heads": 5, "units": 512, "layers": 6})
     assert not small.contains(outside)
-    with pytest.raises(ConfigurationError, match="lies outside the space `small` with its bounds"):
+    with pytest.raises(ConfigurationError, match="is outside the bounds of the space `small`"):
         small.make(dict(outside.choices))
 
 
@@ -125,14 +125,14 @@ def test_medium_takes_no_range_of_layers() -> None:
     ],
 )
 def test_malformed_choices_are_refused(space: Small | Medium | Large, choices: dict) -> None:
-    with pytest.raises(ConfigurationError, match=f"is no architecture of the space `{space.name}`"):
+    with pytest.raises(ConfigurationError, match=f"is not an architecture of the space `{space.name}`"):
         space.make(choices)
     assert not space.contains(Architecture.of(space.name, choices, "k"))
 
 
 def test_fractions_are_no_choice() -> None:
     space = Small(SHAPE)
-    with pytest.raises(ConfigurationError, match="is no architecture of the space `small`"):
+    with pytest.raises(ConfigurationError, match="is not an architecture of the space `small`"):
         space.make({"heads": 1.5, "units": 1, "layers": 1})
     assert not space.contains(Architecture.of("small", {"heads": 1.5, "units": 1, "layers": 1}, "k"))
 
@@ -143,7 +143,7 @@ def test_padding_bits_do_not_make_a_second_spelling() -> None:
     spelled = Architecture.of("large", {"bits": "////"}, whole.key)
     assert whole["bits"] != "////"
     assert not space.contains(spelled)
-    with pytest.raises(ConfigurationError, match="spare"):
+    with pytest.raises(ConfigurationError, match="unused bits"):
         space.make({"bits": "////"})
 
 

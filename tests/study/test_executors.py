@@ -165,9 +165,13 @@ def test_an_error_of_the_users_reaches_the_caller(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("recipe", "error", "message"),
     [
-        (Recipe("secateur.nowhere:make"), ConfigurationError, "`secateur.nowhere:make` is no function to make estimators with"),
-        (Recipe("secateur.testing.toy_study:none"), ConfigurationError, "is no function to make estimators with"),
-        (Recipe("together"), ConfigurationError, "`together` is no function"),
+        (
+            Recipe("secateur.nowhere:make"),
+            ConfigurationError,
+            "`secateur.nowhere:make` is not a function that makes estimators",
+        ),
+        (Recipe("secateur.testing.toy_study:none"), ConfigurationError, "is not a function that makes estimators"),
+        (Recipe("together"), ConfigurationError, "`together` is not a function"),
         (Recipe(TOYS, {"wrong": 1}), StudyError, "a worker could not make its estimators: TypeError: .*'wrong'"),
     ],
 )

@@ -107,7 +107,7 @@ def test_a_quantity_that_is_no_objective_is_sought_among_all_trials() -> None:
     front = Front.of([slow, fast], OBJECTIVES, UNPRUNED)
     assert numbers(front) == [0]
     assert front.best(under={"latency": "1s"}) == fast
-    with pytest.raises(ConfigurationError, match="none is known: give a number"):
+    with pytest.raises(ConfigurationError, match="there is none: give a number"):
         front.best(under={"latency": "50%"})
 
 
@@ -134,7 +134,7 @@ def test_bad_names_and_bounds() -> None:
     front = Front.of(TRIALS, OBJECTIVES, UNPRUNED)
     with pytest.raises(UnknownNameError, match=r"unknown quantity `body_parameter`. Did you mean `body_parameters`"):
         front.best(under={"body_parameter": "50%"})
-    with pytest.raises(ConfigurationError, match="is no bound"):
+    with pytest.raises(ConfigurationError, match="is not a bound"):
         front.best(under={"parameters": "half"})
     with pytest.raises(ConfigurationError, match="at least one objective"):
         Front([], [], {})

@@ -266,7 +266,7 @@ def test_an_executor_has_estimators_of_its_own(store: Store) -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({}, "say when a study ends: by `trials`, `seconds` or `budget`"),
+        ({}, "say when the study should stop: give `trials`, `seconds` or `budget`"),
         ({"trials": -1}, "`trials` must not be negative, got -1"),
         ({"seconds": -0.5}, "`seconds` must not be negative, got -0.5"),
         ({"budget": -2.0, "trials": -3}, "`trials` must not be negative, got -3.; `budget` must not be negative, got -2.0"),

@@ -17,10 +17,10 @@ from secateur.trial import Trial
 
 
 def test_a_server_holds_one_study(postgres: str) -> None:
-    with pytest.raises(StudyError, match="is a database but no study"):
+    with pytest.raises(StudyError, match="is a database but not a study"):
         open_store(postgres)
     create_store(postgres).close()
-    with pytest.raises(StudyError, match="holds a study already"):
+    with pytest.raises(StudyError, match="already contains a study"):
         create_store(postgres)
 
 

@@ -197,12 +197,12 @@ def test_a_second_connection_reads_while_one_writes(store: SqlStore, tmp_path: P
 def test_create_never_overwrites(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.write_text("precious")
-    with pytest.raises(StudyError, match="exists already and is not overwritten"):
+    with pytest.raises(StudyError, match="already exists and is not overwritten"):
         create_store(path)
     assert path.read_text() == "precious"
     path.unlink()
     Path(f"{path}-wal").write_bytes(b"left over")  # SQLite would replay it into the new file
-    with pytest.raises(StudyError, match=r"study\.db-wal` exists already"):
+    with pytest.raises(StudyError, match=r"study\.db-wal` already exists"):
         create_store(path)
 
 
@@ -240,7 +240,7 @@ def test_open_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="does not exist"):
         open_store(tmp_path / "study.db")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StudyError, match="is no file"):
+    with pytest.raises(StudyError, match="is not a file"):
         open_store(tmp_path)
 
 
@@ -284,14 +284,14 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE songs (name TEXT)")
     connection.close()
     content = path.read_bytes()
-    with pytest.raises(StudyError, match="is a database but no study: it lacks the table `cache`"):
+    with pytest.raises(StudyError, match="is a database but not a study: it has no table `cache`"):
         open_store(path)
     assert path.read_bytes() == content
 
 
 def test_another_layout_is_refused(store: SqlStore, tmp_path: Path) -> None:
     store.set_meta("schema", 99)
-    with pytest.raises(StudyError, match="has the layout 99"):
+    with pytest.raises(StudyError, match="has layout version 99"):
         open_store(tmp_path / "study.db")
 
 
@@ -374,7 +374,7 @@ def test_a_writer_that_does_not_end(store: SqlStore, tmp_path: Path, monkeypatch
 
 
 def test_unknown_kinds_of_databases() -> None:
-    with pytest.raises(StudyError, match=r"`oddsql://…` is no database that can be used"):
+    with pytest.raises(StudyError, match=r"`oddsql://…` is not a supported database"):
         open_store("oddsql://user:secret@host/x")
 
 

@@ -108,8 +108,8 @@ def test_any_metrics_budgets_and_curves(path):
         ({"perplexity": "bad"}, "`perplexity` must be a number, got `bad`"),
         ({"architecture": "{}"}, "row 2: `architecture` must be the JSON of an Architecture"),
         ({"architecture": "no json"}, "got `no json`"),
-        ({"steps": [1, 2]}, "`steps` and `curve` must be as long as each other, got 2 and 3"),
-        ({"steps": [1, 3, 3]}, "`steps` must rise"),
+        ({"steps": [1, 2]}, "`steps` and `curve` must have the same length, got 2 and 3"),
+        ({"steps": [1, 3, 3]}, "`steps` must be ascending"),
         ({"curve": "[1, 2"}, "`curve` must be a list of numbers"),
         ({"curve": ["a", "b", "c"]}, "`curve` must be a list of numbers"),
         ({"steps": 3.0}, "`steps` must be a list of numbers"),
@@ -136,7 +136,7 @@ def test_missing_columns_are_named_with_those_there_are(path):
         ("none.csv", None, "does not exist"),
         ("t.txt", b"x", "must end in .parquet, .csv, .jsonl or .json, got `.txt`"),
         ("t.parquet", b"not parquet", "is not a valid Parquet file"),
-        ("t.jsonl", b'{"a": 1\n', "is not valid JSON-lines: line 1"),
+        ("t.jsonl", b'{"a": 1\n', "is not valid JSON Lines: line 1"),
         ("t.jsonl", b"[1]\n", "is not a list of objects"),
         ("t.jsonl", b"", "has no rows"),
         ("t.csv", b"", "is empty"),
@@ -176,5 +176,5 @@ def test_an_architecture_that_no_network_has(tmp_path, changes, message):
     ]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(DataError, match=f"row 2: `architecture` is no decoder language model: .*{message}"):
+    with pytest.raises(DataError, match=f"row 2: `architecture` is not a decoder language model: .*{message}"):
         read_trained(path)

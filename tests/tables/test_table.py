@@ -177,7 +177,7 @@ def test_the_ceiling_is_the_agreement_between_seeds():
         ({"columns": {"x": [1.0]}}, r"`x` must have the shape \(2,\), got \(1,\)"),
         ({"curves": {"x": [[1.0], [2.0]]}}, r"`x` must have the shape \(2, 0\), got \(2, 1\)"),
         ({"budgets": [[1, 2]]}, r"`budgets` must have the shape \(2,\) or \(2, 2\), got \(1, 2\)"),
-        ({"budgets": [1, 2, 2]}, "`budgets` must rise"),
+        ({"budgets": [1, 2, 2]}, "`budgets` must be ascending"),
         ({"seconds": [1.0]}, "`seconds`"),
         ({"seed": [1]}, "`seed`"),
         ({"source": ["x"]}, "`source`"),

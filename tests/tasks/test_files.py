@@ -72,13 +72,13 @@ def test_only_empty_fields_are_missing(tmp_path: Path):
         ("a.csv", 'text,label\n"never closed,1\n', "is not valid CSV"),
         ("a.tsv", "text\tlabel\na\t1\na\tb\t1\n", "is not valid TSV"),
         ("a.tsv", "text\tlabel\na\tb\t1\n", "is not valid TSV"),
-        ("a.jsonl", '{"text": "a"}\n{"text": \n', "is not valid JSON-lines: line 2"),
-        ("a.jsonl", "3\n", "line 1 is no object"),
+        ("a.jsonl", '{"text": "a"}\n{"text": \n', "is not valid JSON Lines: line 2"),
+        ("a.jsonl", "3\n", "line 1 is not an object"),
         ("a.json", "[\n{]", "is not valid JSON: line 2"),
         ("a.json", "[1, 2]", "is not a list of objects"),
         ("a.txt", "some words", "is plain text"),
-        ("a.xlsx", "x", "extension that is not known"),
-        ("a.parquet.gz", "x", "extension that is not known"),
+        ("a.xlsx", "x", "an unknown extension"),
+        ("a.parquet.gz", "x", "an unknown extension"),
     ],
 )
 def test_bad_files(tmp_path: Path, name: str, text: str, message: str):
@@ -104,7 +104,7 @@ def test_bad_bytes(tmp_path: Path, read):
 
 
 def test_missing_file_and_empty_text(tmp_path: Path):
-    with pytest.raises(DataError, match="is no file"):
+    with pytest.raises(DataError, match="is not a file"):
         read_table(tmp_path / "none.csv")
     with pytest.raises(DataError, match="is empty"):
         read_text(write(tmp_path / "a.txt", " \n"))

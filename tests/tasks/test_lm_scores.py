@@ -280,7 +280,7 @@ def test_an_answer_longer_than_the_model_is_said(harness: Any, include: Path, wo
     from secateur.testing.models import toy_model
 
     short = toy_model("gpt2", "causal", layers=1, max_position_embeddings=6)
-    with pytest.raises(DataError, match="has 7 tokens, and the model takes 6 at most"):
+    with pytest.raises(DataError, match="has 7 tokens, and the model takes at most 6"):
         score_network(short, words, "short", asking(include, "long"))
 
 
@@ -297,9 +297,9 @@ T5 = {"d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 32, "num_layers": 1, "vo
 @pytest.mark.parametrize(
     ("name", "sizes", "told"),
     [
-        ("BertForSequenceClassification", BERT, "gives no scores of next tokens"),
-        ("BertForMaskedLM", BERT, "sees the tokens that it would have to predict"),
-        ("T5ForConditionalGeneration", T5, "gives no scores"),
+        ("BertForSequenceClassification", BERT, "does not score next tokens"),
+        ("BertForMaskedLM", BERT, "sees the tokens it would have to predict"),
+        ("T5ForConditionalGeneration", T5, "does not score"),
     ],
 )
 def test_a_model_that_predicts_no_next_token_is_said(harness: Any, name: str, sizes: dict[str, int], told: str) -> None:

@@ -24,7 +24,7 @@ def lines(records: list[Any]) -> str:
 
 
 def changed(row: int, **values: Any) -> str:
-    """JSON-lines in which one row has other values."""
+    """JSON Lines in which one row has other values."""
     return lines([{**record, **(values if place == row else {})} for place, record in enumerate(RECORDS, start=1)])
 
 
@@ -35,7 +35,7 @@ BAD = {
         "more than one column|3 fields",
     ),
     "a column twice, whole": ("a.csv", "text,label,text\n" + "a,b,c\n" * 10, "more than one column `text`"),
-    "a name twice in an object": ("a.jsonl", '{"text": "a", "text": "b"}\n', "line 1: an object has `text` twice"),
+    "a name twice in an object": ("a.jsonl", '{"text": "a", "text": "b"}\n', "line 1: an object has the key `text` twice"),
     "a quote that is never closed": ("a.csv", CSV + '"a long film,good\n' + CSV, r"opened in line 22 is never closed"),
     "a quote that is closed by another": (
         "a.csv",
@@ -67,15 +67,15 @@ BAD = {
     "three rows": ("a.csv", "text,label\na,x\nb,y\nc,x\n", "has 3 rows: too few to split into train, validation and test"),
     "one label": ("a.csv", CSV.replace(",bad", ",good"), "the same label in every row of the column `label`: `good`"),
     "one value": ("a.csv", "text,label\n" + "a,0.5\n" * 20, "the same label in every row"),
-    "no label in a row": ("a.csv", CSV + "a film,\n", "lacks a value in the label column `label` in 1 of 21 rows"),
-    "NaN for a label": ("a.jsonl", changed(3, label=float("nan")), "lacks a value in the label column `label`.*row 3"),
-    "no text in a row": ("a.csv", CSV + ",good\n", "lacks a value in the text column `text` in 1 of 21 rows"),
-    "words and numbers for labels": ("a.csv", CSV + "a film,3\n", "several sorts: a word in row 1, a number in row 21"),
-    "true among words": ("a.jsonl", changed(4, label=True), "several sorts: a word in row 1, true or false in row 4"),
+    "no label in a row": ("a.csv", CSV + "a film,\n", "has no value in the label column `label` in 1 of 21 rows"),
+    "NaN for a label": ("a.jsonl", changed(3, label=float("nan")), "has no value in the label column `label`.*row 3"),
+    "no text in a row": ("a.csv", CSV + ",good\n", "has no value in the text column `text` in 1 of 21 rows"),
+    "words and numbers for labels": ("a.csv", CSV + "a film,3\n", "different types: a word in row 1, a number in row 21"),
+    "true among words": ("a.jsonl", changed(4, label=True), "different types: a word in row 1, true or false in row 4"),
     "decimal commas": ("a.csv", "text;label\n" + "a;0,5\nb;1\n" * 9, "decimal comma"),
     "a list for a label": ("a.jsonl", changed(2, label=["good"]), "a list in row 2 of the label column"),
-    "a list for a text": ("a.jsonl", changed(2, text=["a", "film"]), "a list and no text in row 2 of the column `text`"),
-    "an object for a text": ("a.jsonl", changed(5, text={"en": "a film"}), "an object and no text in row 5"),
+    "a list for a text": ("a.jsonl", changed(2, text=["a", "film"]), "a list instead of text in row 2 of the column `text`"),
+    "an object for a text": ("a.jsonl", changed(5, text={"en": "a film"}), "an object instead of text in row 5"),
     "half a character": ("a.jsonl", changed(6, text="a \ud800 film"), "line 6 has half a character"),
     "half a character in a label": ("a.jsonl", changed(6, label="\ud800"), "line 6 has half a character"),
     "half a character in a name": ("a.jsonl", changed(6, **{"\udc00": 1}), "line 6 has half a character"),
@@ -84,8 +84,8 @@ BAD = {
         lines(RECORDS[:4]) + '{"text": "a\n',
         "line 5: Invalid control character|line 5: Unterminated",
     ),
-    "a line that is no object": ("a.jsonl", lines([*RECORDS[:4], "words"]), "line 5 is no object"),
-    "lists in lists in lists": ("a.jsonl", "{" * 3 + "[" * 100_000, "is not valid JSON-lines"),
+    "a line that is no object": ("a.jsonl", lines([*RECORDS[:4], "words"]), "line 5 is not an object"),
+    "lists in lists in lists": ("a.jsonl", "{" * 3 + "[" * 100_000, "is not valid JSON Lines"),
     "an array of lists": ("a.json", "[" * 100_000, "is not valid JSON"),
     "a number of thousands of digits": ("a.jsonl", f'{{"text": "a", "label": {"9" * 9999}}}\n', "line 1: Exceeds the limit"),
     "no Parquet": ("a.parquet", CSV, "is not a valid Parquet file"),
@@ -108,7 +108,7 @@ def test_malformed_data(case: str, tmp_path: Path, tokenizer: Any) -> None:
 def test_bytes_and_lists_in_parquet(tmp_path: Path, tokenizer: Any) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "a.parquet"
-    for text, said in ((b"a film", "bytes and no text"), (["a", "film"], "a list and no text")):
+    for text, said in ((b"a film", "bytes instead of text"), (["a", "film"], "a list instead of text")):
         pd.DataFrame([{**record, "text": text} for record in RECORDS]).to_parquet(path)
         with pytest.raises(DataError, match=f"{said} in row 1"):
             load_task(path, tokenizer, text="text")
@@ -187,7 +187,7 @@ def test_a_table_is_no_text_to_train_on(tmp_path: Path, name: str) -> None:
         (path / "train.csv").write_text(CSV)
     else:
         path.write_text(CSV)
-    with pytest.raises(DataError, match=r"is a table, and what is wanted is plain text.*\.txt"):
+    with pytest.raises(DataError, match=r"is a table, but plain text is needed.*\.txt"):
         load_text(path)
 
 
@@ -221,6 +221,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     import os
 
     os.mkfifo(tmp_path / "a.csv")
-    assert "is no file" in str(check_data(tmp_path / "a.csv"))
-    with pytest.raises(DataError, match="is no file"):
+    assert "is not a file" in str(check_data(tmp_path / "a.csv"))
+    with pytest.raises(DataError, match="is not a file"):
         load_text(Path("/dev/zero"))

@@ -62,7 +62,7 @@ def test_neither_a_path_nor_a_name():
 
 def test_odd_extension(tmp_path: Path):
     (tmp_path / "a.xlsx").write_text("x")
-    with pytest.raises(DataError, match="extension that is not known"):
+    with pytest.raises(DataError, match="an unknown extension"):
         resolve("a.xlsx")
 
 

@@ -106,7 +106,7 @@ def test_ctrl_c_saves_the_step(tmp_path, uninterrupted):
     model, again = train(tmp_path, backbone)
     assert all(torch.equal(tensor, whole.state_dict()[name]) for name, tensor in model.state_dict().items())
     assert again.curve == result.curve
-    with pytest.raises(StudyError, match="beyond step 6 already"):
+    with pytest.raises(StudyError, match="already beyond step 6"):
         train(tmp_path, backbone, settings=replace(SETTINGS, steps=6))
 
 
@@ -139,13 +139,13 @@ def test_a_loss_that_is_no_number(tmp_path):
         train(tmp_path, at=5, do=poison)
     model = network()
     poison(model)
-    with pytest.raises(EvaluationFailure, match="the loss on this text is no number"):
+    with pytest.raises(EvaluationFailure, match="the loss on this text is not a number"):
         evaluate_text(model, VALIDATION, length=LENGTH)
 
 
 def test_a_validation_loss_that_is_no_number(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
-        raise EvaluationFailure("the loss on this text is no number.")
+        raise EvaluationFailure("the loss on this text is not a number.")
 
     monkeypatch.setattr(text_trainer, "evaluate_text", fail)
     with pytest.raises(EvaluationFailure, match="training diverged at step 2"):

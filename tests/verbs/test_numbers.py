@@ -101,7 +101,7 @@ def test_no_range_beyond_reason(name: str, tmp_path: Path) -> None:
 
 def test_a_range_of_too_many_values() -> None:
     (fault,) = refused(lambda: VERBS["design"](width="1..100000"))
-    assert fault == "`width` has 100,000 values, and 1,000 are the most: give a step, as in 128..1024:64."
+    assert fault == "`width` has 100,000 values, but at most 1,000 are allowed: give a step, as in 128..1024:64."
     (fault,) = refused(lambda: VERBS["design"](width=[*range(64, 1200)]))
     assert "1,136 values" in fault
 
@@ -111,8 +111,8 @@ def test_a_range_of_too_many_values() -> None:
     [
         ({"objectives": ["error", "latency<=0ms"]}, "`latency<=0ms`: a bound on `latency` must be above 0."),
         ({"objectives": ["error", "memory<=-1"]}, "`memory<=-1`: a bound on `memory` must be above 0."),
-        ({"objectives": ["error", "memory<=20ms"]}, "`memory<=20ms`: `ms` is no unit of `memory`."),
-        ({"objectives": ["error", "latency<=nan"]}, "`nan` is no bound"),
+        ({"objectives": ["error", "memory<=20ms"]}, "`memory<=20ms`: `ms` is not a unit of `memory`."),
+        ({"objectives": ["error", "latency<=nan"]}, "`nan` is not a bound"),
         ({"objectives": ["error", "latency", "latency<=1s"]}, "an objective is named twice"),
         ({"polish_at": ["-5%"]}, "`polish_at=-5%`: a bound on `body_parameters` must not be negative."),
         ({"device": "mps"}, "`device` must be auto, cpu, cuda or cuda:N, got `mps`."),
@@ -127,7 +127,7 @@ def test_bounds_that_mean_nothing(change: dict[str, Any], said: str, needed: dic
 
 def test_a_bound_given_twice(pruned: Path, designed: Path, tmp_path: Path) -> None:
     (fault,) = refused(lambda: VERBS["front"](pruned, under=["macs=50%", "macs<=40%"]))
-    assert fault == "`macs` is bounded twice: macs=50%, macs<=40%. Give one bound of it."
+    assert fault == "`macs` is bounded twice: macs=50%, macs<=40%. Give only one bound."
     twice = {"objectives": ["decoder_parameters", "latency<=1s"], "bounds": ["latency<=2s"]}
     (fault,) = refused(lambda: VERBS["design"](**twice, to=tmp_path / "to"))
     assert fault == "`latency<=` is given twice: give one bound."
@@ -155,7 +155,7 @@ def test_tokens_to_generate(model_folder: Path) -> None:
 
 def test_mixed_precision_on_a_cpu(quick_prune: Callable[..., Any], tmp_path: Path) -> None:
     (fault,) = refused(lambda: quick_prune(tmp_path / "run", mixed_precision="bf16"))
-    assert fault == "`mixed_precision` bf16 is for a GPU, and `device` is cpu. Leave it out."
+    assert fault == "`mixed_precision` bf16 needs a GPU, but `device` is cpu. Leave it out."
     assert not list(tmp_path.iterdir())
 
 

@@ -86,7 +86,7 @@ def _log_det(codes: Tensor, what: str) -> float:
     """log |K| of codes (n, units) of zeros and ones."""
     number, units = codes.shape
     if number < 2:
-        raise ConfigurationError(f"codes are compared with each other: the batch needs at least 2 {what}, got {number}.")
+        raise ConfigurationError(f"codes are compared with one another: the batch needs at least 2 {what}, got {number}.")
     codes = codes.double()  # counts up to 2⁵³ are exact
     kernel = codes @ codes.T + (1 - codes) @ (1 - codes).T
     eigenvalues = torch.linalg.eigvalsh(kernel)
@@ -103,7 +103,7 @@ def _codes(probe: Probe) -> list[Tensor]:
     with torch.no_grad(), _pre_activations(probe.network) as found:
         probe.body_output({name: t.detach() for name, t in probe.weights().items()}, probe.inputs())
     if not found:
-        raise EvaluationFailure("the network has no activation of the ReLU kind whose units could be on or off.")
+        raise EvaluationFailure("the network has no ReLU-like activation whose units could be on or off.")
     for number, value in enumerate(found):
         check_finite(value, f"the input of activation {number}")
     return [value > 0 for value in found]

@@ -30,7 +30,7 @@ def jacob_cov(probe: Probe) -> float:
     centred = jacobians - jacobians.mean(dim=1, keepdim=True)
     lengths = centred.norm(dim=1, keepdim=True)
     if bool((lengths == 0).any()):
-        raise EvaluationFailure("an example's Jacobian is constant: it correlates with nothing.")
+        raise EvaluationFailure("the Jacobian of an example is constant: it has no correlation with others.")
     unit = centred / lengths
     eigenvalues = torch.linalg.eigvalsh(unit @ unit.T).clamp(min=0)
     return -float((torch.log(eigenvalues + EPSILON) + 1 / (eigenvalues + EPSILON)).sum())

@@ -114,7 +114,7 @@ class Probe:
         """∂loss/∂tensor by name; zeros where the loss does not depend on it."""
         named = {name: t for name, t in tensors.items() if t.requires_grad}
         if not loss.requires_grad or not named:
-            raise EvaluationFailure("the loss depends on no weight of the network's body.")
+            raise EvaluationFailure("the loss does not depend on any weight of the network's body.")
         found = torch.autograd.grad(loss, list(named.values()), create_graph=graph, allow_unused=True)
         return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(named.items(), found, strict=True)}
 

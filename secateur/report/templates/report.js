@@ -102,7 +102,7 @@
     items.sort((a, b) => {
       const left = value(a), right = value(b);
       if (left === "" || right === "") return (left === "") - (right === "");
-      const order = numeric ? Number(left) - Number(right) : left.localeCompare(right, undefined, { numeric: true });
+      const order = numeric ? parseFloat(left) - parseFloat(right) : left.localeCompare(right, undefined, { numeric: true });
       return descending ? -order : order;
     });
     const parent = entries ? table : table.tBodies[0];

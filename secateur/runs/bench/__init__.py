@@ -1,1 +1,1 @@
-"""Judge proxies of quality on tables of trained networks."""
+"""Evaluate proxies for quality on tables of trained networks."""

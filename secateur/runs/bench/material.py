@@ -89,7 +89,7 @@ def _agreed(table: Table, name: str) -> int | None:
         return None
     if name in table.extra or (numbers != numbers[0]).any() or not float(numbers[0]).is_integer():
         shown = sorted({str(value) for value in table.extra.get(name, numbers)})[:4]
-        raise DataError(f"`{table.where}`: `{name}` must be one whole number for all rows, got {shown}.")
+        raise DataError(f"`{table.where}`: `{name}` must be the same whole number in all rows, got {shown}.")
     return int(numbers[0])
 
 

@@ -23,20 +23,25 @@ from secateur.writing import check_writable
 class ProxySettings(Settings):
     """The settings of `secateur bench proxies`."""
 
-    to: Path = option(about="Folder for scores, rankings and the page; scores that are there are not computed again.")
+    to: Path = option(about="Folder for scores, rankings and the page; scores already there are not computed again.")
     proxy: list[str] | None = option(None, "A proxy, or partial_training; repeat it for several. All by default.")
     source: list[str] | None = option(None, "Only rows of this source (random, homogeneous, search, …); repeat it for several.")
     partial: list[float] | None = option(
-        None, "Per cent of the steps for partial training; repeat it. From 1.25 to 87.5 by default.", above=0, most=100
+        None,
+        "Percentage of the steps for partial training; repeat it for several. From 1.25 to 87.5 by default.",
+        above=0,
+        most=100,
     )
-    text: str | None = option(None, "Real text for the proxies that need data: a file or a folder. Random tokens without it.")
+    text: str | None = option(
+        None, "Real text for the proxies that need data: a file or a folder. Without it, random tokens are used."
+    )
     tokenizer: str | None = option(None, "The text's tokenizer; without it one is trained on the text.")
     vocabulary: int | None = option(
-        None, "Tokens of the networks; by default the table's column `vocabulary`.", least=2, most=MOST_VOCABULARY
+        None, "Size of the networks' vocabulary; by default the table's column `vocabulary`.", least=2, most=MOST_VOCABULARY
     )
     batch: int = option(16, "Texts in the batch that proxies see.", least=2, most=MOST_BATCH)
     length: int = option(64, "Tokens per text.", least=2, most=MOST_TOKENS)
-    seed: int = option(0, "The seed of initial weights, batch and bootstrap.", least=0, below=2**32)
+    seed: int = option(0, "The seed for initial weights, batch and bootstrap.", least=0, below=2**32)
 
     def contradictions(self) -> list[str]:
         found = super().contradictions()
@@ -66,14 +71,16 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
         with progress.bar("scoring networks") as advance:
             scores = score_table(networks, names, material, ScoreFile(to / SCORES), advance=advance)
     except OSError as error:
-        raise _unwritable(to, error, f"What was scored is in {SCORES}: the same command goes on from there.") from error
+        raise _unwritable(
+            to, error, f"What was scored is in {SCORES}: run the same command again to continue from there."
+        ) from error
     judged = [judge(name, networks, scores[name], s.seed) for name in names]
     study = ProxyStudy(to, judged, table.ceiling(TRUE), notes(table, networks, material, judged))
     try:
         study.write(networks, scores)
     except OSError as error:
         echo(str(study).rpartition("\n")[0])  # without its last line, which says where the page is
-        raise _unwritable(to, error, "What was found is printed instead.") from error
+        raise _unwritable(to, error, "The results are printed instead.") from error
     return study
 
 

@@ -125,7 +125,7 @@ class _Network:
         """The score, or its failure; `flops` are counted where asked for."""
         if not name.startswith("partial_") and self.architecture.space != "decoder":
             raise ConfigurationError(
-                f"`{name}` needs architectures of the space `decoder`, got one of `{self.architecture.space}`. "
+                f"`{name}` needs architectures from the space `decoder`, got one from `{self.architecture.space}`. "
                 f"Only {PARTIAL} can be scored on this table."
             )
         try:

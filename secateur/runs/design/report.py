@@ -77,7 +77,7 @@ class DesignReport(Report):
             columns.append(Column("predicted_latency", "predicted", "seconds"))
         return (
             Table(columns, [_row(m) for m in members]),
-            f"{self.heading(members)}; parameters of the decoder and in all",
+            f"{self.heading(members)}; parameters of the decoder and in total",
             None,
         )
 

@@ -34,7 +34,8 @@ class DesignSettings(RunSettings):
     }
 
     preset: str = option(
-        "default", "What is taken where you give nothing: default, javaheripi2022 (the paper's setting) or large (300–500 M)."
+        "default",
+        "Where the values you do not give come from: default, javaheripi2022 (the paper's setup) or large (300–500 M).",
     )
     backbone: str = option("gpt2", f"{listed('backbone', 'design')}.")
     layers: Values = option(PAPER["layers"], "Range of layers.", panel=_SPACE)
@@ -43,7 +44,7 @@ class DesignSettings(RunSettings):
     heads: Values = option(list(PAPER["heads"]), "Numbers of heads.", panel=_SPACE)
     embedding: Values = option(list(PAPER["embedding"]), "Widths of the adaptive embedding; 0 is a plain table.", panel=_SPACE)
     factor: Values = option(
-        [1, 2, 4], "Factors k by which rarer words' vectors are narrower; 4 in the paper's preset.", panel=_SPACE
+        [1, 2, 4], "Factors k by which the vectors of rarer words get narrower; 4 in the paper's preset.", panel=_SPACE
     )
     homogeneous: bool = option(False, "Only networks whose layers are all equal.", panel=_SPACE, flag="--homogeneous")
     vocabulary: int = shared(Sizes, "vocabulary", 50257, panel=_NETWORK)
@@ -54,36 +55,40 @@ class DesignSettings(RunSettings):
     recurrence: int = shared(Sizes, "recurrence", 192, panel=_NETWORK)
     objectives: list[str] = option(
         ["decoder_parameters", "latency", "memory"],
-        "decoder_parameters (or another proxy of quality) first, then costs: latency, memory, parameters, macs; also "
-        "with bounds: 'latency<=200ms'. Give it several times.",
+        "decoder_parameters (or another proxy for quality) first, then costs: latency, memory, parameters, macs; optionally "
+        "with a bound: 'latency<=200ms'. Repeat it for several.",
         flag="--objective",
     )
     bounds: list[str] = option(
         [],
-        "A bound on what is not optimised: 'parameters<=30M', 'decoder_parameters>=5M'. Give it several times.",
+        "A bound on a quantity that is not optimised: 'parameters<=30M', 'decoder_parameters>=5M'. Repeat it for several.",
         flag="--bound",
     )
     searcher: str = option("evolution", f"{explained('searcher', 'design')}.", panel=_SEARCH)
     # 100 at random, then 30 iterations of 80 children
-    trials: int = option(2500, "How many architectures the searcher may ask for.", least=1, most=MOST_TRIALS)
-    hull: bool = option(False, "Evolution's parents lie on the front's convex hull.", panel=_SEARCH)
+    trials: int = option(2500, "How many architectures the searcher may try.", least=1, most=MOST_TRIALS)
+    hull: bool = option(False, "Take evolution's parents from the front's convex hull.", panel=_SEARCH)
     measure: str = option(
         "front",
-        "front: a latency model scores candidates, the front is measured; all: every candidate is.",
+        "front: a latency model scores candidates and only the front is measured; all: every candidate is measured.",
         panel=_MEASURE,
         known=("front", "all"),
     )
     most_measured: int = option(
-        40, "At most this many of the front are measured at the end.", panel=_MEASURE, least=1, most=10_000
+        40, "Measure at most this many members of the front at the end.", panel=_MEASURE, least=1, most=10_000
     )
-    seconds: float = option(5.0, "At most this long for each, in turns of a second.", panel=_MEASURE, above=0, most=DAY)
-    fit_seconds: float = option(240.0, "At most about this long for the latency model.", panel=_MEASURE, above=0, most=DAY)
+    seconds: float = option(
+        5.0, "Seconds to measure each network for, at most, in turns of a second.", panel=_MEASURE, above=0, most=DAY
+    )
+    fit_seconds: float = option(240.0, "Seconds to measure for the latency model, roughly.", panel=_MEASURE, above=0, most=DAY)
     runtime: str = shared(Setup, "runtime")
     batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
     length: int = shared(Setup, "length", 192, about="Tokens per measured sequence.", panel=_MEASURE)
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
-    unsteady: bool = option(False, "Go on where the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady")
-    baselines: bool = option(True, "Measure layer-scaled baselines to compare.", panel=_MEASURE)
+    unsteady: bool = option(
+        False, "Continue even if the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady"
+    )
+    baselines: bool = option(True, "Measure layer-scaled baselines for comparison.", panel=_MEASURE)
     device: str = shared(RunSettings, "device", "cpu")
 
     @classmethod
@@ -126,16 +131,16 @@ class DesignSettings(RunSettings):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
         if len(parsed) == len(self.objectives) and (not names or names[0] not in proxies):
             first = names[0] if names else ""
-            found.append(f"the first objective must stand for quality, got `{first}`. Such are {', '.join(proxies)}.")
+            found.append(f"the first objective must stand for quality, got `{first}`. Use one of: {', '.join(proxies)}.")
         if parsed and not any(o.direction == "min" for o in parsed):
             found.append("at least one objective must be a cost: latency, memory, parameters or macs.")
         empty = [b for b in bounded if b.upper is None and b.lower is None]
-        found += [f"the bound `{b}` bounds nothing: write parameters<=30M." for b in empty]
+        found += [f"the bound `{b}` has no limit: write parameters<=30M." for b in empty]
         both = [*parsed, *bounded]
         sides = [f"{o.name}{sign}" for o in both for sign, bound in (("<=", o.upper), (">=", o.lower)) if bound is not None]
         found += [f"`{side}` is given twice: give one bound." for side in dict.fromkeys(sides) if sides.count(side) > 1]
         relative = [o for o in both if any(b is not None and b.relative for b in (o.lower, o.upper))]
-        found += [f"`{o}` is relative, and there is no unpruned network here: give a number." for o in relative]
+        found += [f"`{o}` is relative, but there is no unpruned network here: give a number." for o in relative]
         return [*found, *_contradictions([o for o in both if o not in relative])]
 
     def space(self) -> Decoder:
@@ -170,5 +175,5 @@ def _contradictions(objectives: Sequence[Objective]) -> list[str]:
         (least, one), (most, other) = lower[name], upper[name]
         if least.value > most.value:
             said = " and ".join(dict.fromkeys(f"`{o}`" for o in (one, other)))
-            faults.append(f"{said} contradict each other: the least of `{name}` is above its most.")
+            faults.append(f"{said} contradict each other: the minimum of `{name}` is above its maximum.")
     return faults

@@ -61,7 +61,7 @@ class DesignWork(Work):
             least["memory"] = min(found.values["memory"] for found in smallest)
         check_bounds(space.name, self.asked(), least, most, {})
         if space.size() < 2:
-            raise StudyError("the space has one architecture only: there is nothing to search. Widen a range.")
+            raise StudyError("the space contains only one architecture, so there is nothing to search. Widen a range.")
         check_setup(self.setup)
         self.check_workers(self.wanted if self.c.measure == "all" else [])
 
@@ -184,7 +184,7 @@ class DesignWork(Work):
         measured = [t for t in self.run.trials if t.origin == MEASURED]
         if members and not any(t.complete for t in measured):
             reasons = sorted({str(t.reason) for t in measured})[:3]
-            raise BoundError(f"nothing of the front keeps its bounds when it is measured: {'; '.join(reasons)}.")
+            raise BoundError(f"no member of the front meets its bounds when it is measured: {'; '.join(reasons)}.")
 
     def _measure_besides(self, members: Sequence[DesignMember], timed: Found, unknown: set[str]) -> None:
         """What the search did not go by, and users choose by all the same."""

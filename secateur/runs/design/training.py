@@ -49,15 +49,15 @@ _RENAMED = {"warmup": "learning_rate_warmup", "memory": "recurrence"}
 class TrainSettings(Settings):
     """The settings of `secateur train`."""
 
-    text: Path = option(about="A text file (also .gz), or a folder with train, valid and test text files.")
-    to: Path = option(about="The folder to write; an unfinished training there goes on.")
+    text: Path = option(about="A text file (optionally .gz), or a folder with train, valid and test text files.")
+    to: Path = option(about="The folder to write; an unfinished training in it is continued.")
     tokenizer: str | None = option(None, "Folder or hub name of a tokenizer; by default one is trained on the text.")
     steps: int | None = shared(TrainingSettings, "steps")
-    epochs: float = shared(TrainingSettings, "epochs", 1.0, about="How often the text is read.")
+    epochs: float = shared(TrainingSettings, "epochs", 1.0, about="How many times the text is read.")
     batch_size: int = shared(TrainingSettings, "batch_size", 16, about="Segments per step.", panel=_TRAINING)
     length: int = option(
         192,
-        "Tokens per segment; a shorter one where the network has fewer positions.",
+        "Tokens per segment; fewer if the network has fewer positions.",
         least=2,
         most=MOST_TOKENS,
         panel=_TRAINING,
@@ -78,8 +78,8 @@ class TrainSettings(Settings):
     onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
     int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAINING)
-    device: str = option("auto", "cpu, cuda, cuda:N, or auto for a GPU where there is one.")
-    seed: int = shared(TrainingSettings, "seed", about="The seed of weights, order and dropout.", panel=_TRAINING)
+    device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
+    seed: int = shared(TrainingSettings, "seed", about="The seed for weights, data order and dropout.", panel=_TRAINING)
 
     def training(self) -> TrainingSettings:
         """How the trainer is to go about it."""
@@ -174,7 +174,7 @@ def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str,
 @contextmanager
 def _to_go_on(folder: Path) -> Iterator[None]:
     """What ends a training within the context is said in one line, with what to do then."""
-    again = f"Go on with the same command: the training in `{folder}` continues where it was."
+    again = f"Run the same command again: the training in `{folder}` continues where it stopped."
     try:
         yield
     except Stopped as stop:
@@ -212,15 +212,15 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
         try:
             said = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(said, dict):
-                raise ValueError("it holds no settings {…}")
+                raise ValueError("it contains no settings {…}")
         except (ValueError, OSError, RecursionError) as error:
             raise StudyError(f"`{file}` is damaged: {one_line(error)}. Name another folder.") from error
         before = {str(_RENAMED.get(name, name)): value for name, value in said.items()}
         other = sorted(name for name in started.keys() | before.keys() if started.get(name) != before.get(name))
         if other:
             raise StudyError(
-                f"`{folder}` holds an unfinished training with other settings ({', '.join(other)}). "
-                "Give the same ones to go on with it, or name another folder."
+                f"`{folder}` contains an unfinished training with other settings ({', '.join(other)}). "
+                "Use the same settings to continue it, or name another folder."
             )
     elif folder.exists() and (not folder.is_dir() or not _free(folder)):
         from secateur.checkpoints.folders import is_trained
@@ -229,7 +229,7 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
         if is_trained(folder):
             clean(folder)
             forms = f" For the ONNX forms of what it holds: secateur export {quoted(folder)} --onnx --int8."
-        raise StudyError(f"`{folder}` exists already and holds no unfinished training. Name another folder.{forms}")
+        raise StudyError(f"`{folder}` already exists and contains no unfinished training. Name another folder.{forms}")
 
 
 def _free(folder: Path) -> bool:

@@ -49,7 +49,7 @@ def _unfinished(folder: Path) -> Status:
         verb="train",
         about=_about(settings.get("architecture")),
         state="running" if process is not None else "stopped",
-        next=[] if process is not None else ["Go on: give the same `secateur train` command again."],
+        next=[] if process is not None else ["Continue: run the same `secateur train` command again."],
         text="by its last checkpoint",
         units="steps",
         done=known.get("global_step", 0),

@@ -128,7 +128,7 @@ class PruneReport(Report):
             return "", "", None
         known = "" if run.chance_score is None else f" above chance ({run.chance_score:.3f})"
         best = run.front.best()
-        told = f"{_text(best)}, the best there is: no sub-network keeps {percent(KEPT)} of what the model learned{known}"
+        told = f"{_text(best)}, the best available: no sub-network keeps {percent(KEPT)} of what the model learned{known}"
         return str(best.gain), told, best
 
     def _trainings(self) -> list[str]:
@@ -155,7 +155,7 @@ class PruneReport(Report):
         if busy:
             notes.append(f"The machine was busy with other work while {busy} trials' latencies were measured.")
         if any(QUANTITIES[o.name].unit == "s" for o in self.run.objectives):
-            notes.append("Latency was measured, so another run with the same seed may find another front.")
+            notes.append("Latency was measured, so another run with the same seed may find a different front.")
         return notes
 
     def _load_code(self) -> str:

@@ -108,7 +108,7 @@ class PruneMember(Member):
         use = self.weights == "polished" if polished is None else polished
         if use and not weights.is_dir():
             raise StudyError(
-                f"`{run.folder}` holds no polished weights of {self.key}. Polished ones: {', '.join(run.polished) or 'none'}."
+                f"`{run.folder}` has no polished weights for {self.key}. Polished sub-networks: {', '.join(run.polished) or 'none'}."
             )
         network = None
         if use:
@@ -305,7 +305,7 @@ class PruneRun(RunFolder):
         found = self.store.get_meta("shape")
         if found is None:
             raise StudyError(
-                f"`{self.folder}` has not got as far as its model yet. Go on with: secateur resume {quoted(self.folder)}"
+                f"`{self.folder}` has not reached its model yet. Continue with: secateur resume {quoted(self.folder)}"
             )
         if max(found.values()) > 10_000_000 or min(found.values()) < 1:
             raise StudyError(f"the study of `{self.folder}` is damaged: there is no network with {shown(found)}.")
@@ -324,7 +324,7 @@ class PruneRun(RunFolder):
 
         if not Journal(self.store).done(find("method", self.configuration.method).keeps):
             raise StudyError(
-                f"the network of `{self.folder}` is not ready yet. Go on with: secateur resume {quoted(self.folder)}"
+                f"the network of `{self.folder}` is not ready yet. Continue with: secateur resume {quoted(self.folder)}"
             )
         return Supernet(load(self.folder / SUPERNET))
 

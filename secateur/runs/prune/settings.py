@@ -72,13 +72,17 @@ class PruneSettings(RunSettings):
 
     model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
     data: str = option(
-        about="A CSV, TSV, JSON-lines or Parquet file, a folder of such files, or a task by name (glue/rte).", positional=True
+        about="A CSV, TSV, JSON Lines or Parquet file, a folder of such files, or a task by name (glue/rte).", positional=True
     )
-    preset: str = option("default", "What is taken where you give nothing: default, klein2024 (the paper's setting) or demo.")
+    preset: str = option(
+        "default", "Where the values you do not give come from: default, klein2024 (the paper's setup) or demo."
+    )
     text: list[str] | None = option(None, "Column with the text; give it twice for pairs.")
     label: str | None = option(None, "Column with the label.")
     kind: str | None = option(
-        None, "classification, regression, multiple_choice or language_modelling; by default as the data look.", panel=_DATA
+        None,
+        "classification, regression, multiple_choice or language_modelling; inferred from the data by default.",
+        panel=_DATA,
     )
     max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1, most=MOST_TOKENS)
     max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
@@ -86,26 +90,24 @@ class PruneSettings(RunSettings):
         None, "Validate on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES
     )
     max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
-    validation_share: float = option(0.3, "Share of the training data that validates.", panel=_DATA, above=0, below=1)
-    test_share: float = option(
-        0.2, "Share held out for the test where the data have no test set.", panel=_DATA, above=0, below=1
-    )
+    validation_share: float = option(0.3, "Share of the training data used for validation.", panel=_DATA, above=0, below=1)
+    test_share: float = option(0.2, "Share held out for testing if the data have no test set.", panel=_DATA, above=0, below=1)
     space: str = option("small", f"{explained('space', 'prune')}.")
     heads: str | None = option(None, "Range of heads per layer: 4..12, 4..12:2 (steps of 2).", panel=_SPACE)
     units: str | None = option(None, "Range of units per layer: 256..1536:64, :64.", panel=_SPACE)
     layers: str | None = option(None, "Range of layers: 2..6.", panel=_SPACE)
-    method: str = option("weight-sharing", f"The way to prune: {explained('method', 'prune')}.", panel=_SEARCH)
+    method: str = option("weight-sharing", f"The pruning method: {explained('method', 'prune')}.", panel=_SEARCH)
     objectives: list[str] = option(
         ["error", "body_parameters"],
-        f"{', '.join(serving('prune'))}, also with a bound: 'latency<=20ms', "
-        "'parameters<=50%'. Give it several times; error comes first.",
+        f"One of {', '.join(serving('prune'))}, optionally with a bound: 'latency<=20ms', 'parameters<=50%'. Repeat it for "
+        "several; error comes first. body_parameters counts the Transformer layers, without embeddings and head.",
         flag="--objective",
     )
     searcher: str | None = option(
-        None, f"{explained('searcher', 'prune')}; by default local in small, else random.", panel=_SEARCH
+        None, f"{explained('searcher', 'prune')}; by default local in small, otherwise random.", panel=_SEARCH
     )
-    trials: int = option(100, "How many architectures the searcher may ask for.", least=1, most=MOST_TRIALS)
-    depths: bool = option(True, "In small, score every shallower network of a pass too.", panel=_SEARCH)
+    trials: int = option(100, "How many architectures the searcher may try.", least=1, most=MOST_TRIALS)
+    depths: bool = option(True, "In small, also score the shallower networks that each pass contains.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
     epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.")
     learning_rate: float | None = shared(
@@ -132,10 +134,11 @@ class PruneSettings(RunSettings):
         TrainingSettings, "epochs", 1.0, about="Epochs of fine-tuning before importance is computed.", panel=_TRAIN
     )
     order_learning_rate: float = shared(TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_TRAIN)
-    polish: bool = option(True, "Fine-tune the chosen sub-networks.", panel=_POLISH)
+    polish: bool = option(True, "Polish the best sub-networks: fine-tune them further after the search.", panel=_POLISH)
     polish_at: list[str] = option(
         ["10%", "20%", "30%", "50%", "70%"],
-        "Polish the best with at most this share (or number) of the body's parameters; give it several times.",
+        "Polish the best sub-network with at most this share (or number) of the parameters in the body (the Transformer "
+        "layers without embeddings and head); repeat it for several.",
         panel=_POLISH,
     )
     polish_epochs: float = shared(TrainingSettings, "epochs", 3.0, about="Epochs of polishing.", panel=_POLISH)
@@ -145,7 +148,7 @@ class PruneSettings(RunSettings):
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
     latency_batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
     latency_length: int = shared(
-        Setup, "length", 128, about="Tokens per measured sequence, at most as many as the model takes.", panel=_MEASURE
+        Setup, "length", 128, about="Tokens per measured sequence; at most what the model accepts.", panel=_MEASURE
     )
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAIN)
@@ -177,7 +180,7 @@ class PruneSettings(RunSettings):
         if len(set(names)) < len(names):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
         if len(parsed) == len(self.objectives) and (not names or names[0] != "error"):
-            found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs follow it.")
+            found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs come after it.")
         for text in self.polish_at:
             tried(bound_on, "body_parameters", text, f"polish_at={text}")
         # The ends of ranges are checked against the model later.

@@ -57,9 +57,9 @@ class PruningSpace(ProductSpace):
         try:
             values = self.values_of(choices)
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"`{choices}` is no architecture of the space `{self.name}`: {error}.") from error
+            raise ConfigurationError(f"`{choices}` is not an architecture of the space `{self.name}`: {error}.") from error
         if not self.contains_values(values):
-            raise ConfigurationError(f"`{dict(choices)}` lies outside the space `{self.name}` with its bounds.")
+            raise ConfigurationError(f"`{dict(choices)}` is outside the bounds of the space `{self.name}`.")
         return self.from_values(values)
 
 
@@ -92,5 +92,5 @@ def refuse_bounds(space: str, **limits: Limit) -> None:
     given = [name for name, limit in limits.items() if limit is not None]
     if given:
         raise ConfigurationError(
-            f"the space `{space}` has a bit per part and takes no range for `{'`, `'.join(given)}`; `small` and `medium` do."
+            f"the space `{space}` has one bit per part and takes no range for `{'`, `'.join(given)}`; `small` and `medium` do."
         )

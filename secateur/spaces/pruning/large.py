@@ -41,5 +41,5 @@ class Large(BinarySpace):
             raise ValueError(f"{bits} bits were expected, got {8 * len(packed)}")
         unpacked = np.unpackbits(packed).astype(np.int64)
         if np.any(unpacked[bits:]):
-            raise ValueError("bits to spare at the end must be 0")
+            raise ValueError("unused bits at the end must be 0")
         return unpacked[:bits]

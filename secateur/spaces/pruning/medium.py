@@ -21,7 +21,7 @@ class Medium(PruningSpace):
     def __init__(self, shape: Shape, heads: Limit = None, units: Limit = None, layers: Limit = None) -> None:
         if layers is not None:
             raise ConfigurationError(
-                "the space `medium` takes no range for `layers`: a layer with no heads and no units is gone."
+                "the space `medium` takes no range for `layers`: a layer with no heads and no units is removed."
             )
         per_layer = [
             Range.parse(heads or "..", "heads", shape.heads),

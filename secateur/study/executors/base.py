@@ -33,7 +33,7 @@ class Recipe:
         try:
             function = getattr(import_module(module), name)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigurationError(f"`{self.function}` is no function to make estimators with: {error}.") from error
+            raise ConfigurationError(f"`{self.function}` is not a function that makes estimators: {error}.") from error
         made: Together = function(**self.arguments, **self.arrays)
         return made
 

@@ -129,7 +129,7 @@ def test_labels_must_be_there(small):
 
 def test_a_loss_that_does_not_depend_on_the_body_fails(small):
     network, batch = small
-    with pytest.raises(EvaluationFailure, match="depends on no weight"):
+    with pytest.raises(EvaluationFailure, match="does not depend on any weight"):
         score("snip", network, batch, loss=lambda output, labels: torch.tensor(1.0))
 
 

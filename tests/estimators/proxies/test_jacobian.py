@@ -77,7 +77,7 @@ def test_one_example_is_too_few():
 def test_a_constant_jacobian_fails():
     network = nn.Linear(2, 1)
     network.weight.data.zero_()
-    with pytest.raises(EvaluationFailure, match="Jacobian is constant"):
+    with pytest.raises(EvaluationFailure, match="Jacobian of an example is constant"):
         score("jacob_cov", network, {"input": torch.ones(2, 2)})
 
 

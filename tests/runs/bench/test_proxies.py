@@ -260,12 +260,12 @@ def test_tables_that_do_not_say_enough(tmp_path):
     assert proxies(table, to=tmp_path, proxy=["macs"], vocabulary=50)["macs"].networks == 6
     assert proxies(table, to=tmp_path, proxy=["partial_training"])["partial_60%"].flops is None
     mixed = [record(n, 9.0 + i, vocabulary=40 + i) for i, n in enumerate(networks())]
-    with pytest.raises(DataError, match="`vocabulary` must be one whole number for all rows"):
+    with pytest.raises(DataError, match="`vocabulary` must be the same whole number in all rows"):
         proxies(write(tmp_path / "m.jsonl", mixed), to=tmp_path)
     other = [record(Architecture.of("toy", {"x": i}, f"k{i}"), 9.0 + i) for i in range(4)]
     toys = write(tmp_path / "o.jsonl", other)
     with pytest.raises(
-        ConfigurationError, match="`decoder_parameters` needs architectures of the space `decoder`, got one of `toy`"
+        ConfigurationError, match="`decoder_parameters` needs architectures from the space `decoder`, got one from `toy`"
     ):
         proxies(toys, to=tmp_path, proxy=["decoder_parameters"])
     assert proxies(toys, to=tmp_path, proxy=["partial_training"], partial=[100])["partial_100%"].networks == 4

@@ -31,7 +31,7 @@ TINY |= {"vocabulary": 60, "positions": 16, "length": 8}
         ({"objectives": ["decoder_parameters"]}, "must be a cost"),
         ({"objectives": ["decoder_parameters", "macs", "macs"]}, "named twice"),
         ({"objectives": ["decoder_parameters", "latency<=50%"]}, "give a number"),
-        ({"bounds": ["parameters"]}, "bounds nothing"),
+        ({"bounds": ["parameters"]}, "has no limit"),
         ({"bounds": ["parameters>=5M<=1M"]}, "contradict"),
         ({"bounds": ["parameters>=5M", "parameters<=1M"]}, "contradict"),
         ({"seed": -1}, "`seed` must be at least 0"),

@@ -195,7 +195,7 @@ def test_what_cannot_be_measured_is_said(quick_design: Any, tmp_path: Path, monk
 
 def test_speedups_are_against_the_published_network(designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = open_run(designed)
-    with pytest.raises(ConfigurationError, match="none is known"):
+    with pytest.raises(ConfigurationError, match="there is none"):
         run.front.best(under={"speedup": "2x"})  # the fixture's baselines have one and two layers
     base = run_module.base_of("gpt2")
     monkeypatch.setattr(run_module, "base_of", lambda _: dataclasses.replace(base, layers=2))

@@ -104,7 +104,7 @@ def test_ctrl_c_and_the_same_command_again(
             begin(*given)
     with pytest.raises(StudyError, match=r"other settings \(learning_rate, seed\)"):
         begin(*given, seed=1, learning_rate=1e-3)
-    with pytest.raises(StudyError, match="Run the same `secateur train` command again to go on"):
+    with pytest.raises(StudyError, match="Run the same `secateur train` command again to continue"):
         resume(tmp_path / "model", progress=False)
     # as an earlier version would have written it
     file = tmp_path / "model" / "training" / "settings.json"
@@ -115,7 +115,7 @@ def test_ctrl_c_and_the_same_command_again(
     assert again.curve == trained.curve
     weights = load(again.folder).state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in load(trained.folder).state_dict().items())
-    with pytest.raises(StudyError, match=r"holds no unfinished training.*secateur export .*model --onnx --int8"):
+    with pytest.raises(StudyError, match=r"contains no unfinished training.*secateur export .*model --onnx --int8"):
         begin(*given)
 
 
@@ -162,7 +162,7 @@ def test_another_process_that_has_begun_meanwhile_keeps_its_settings(
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_mixed_precision_needs_a_gpu(text: Path, tmp_path: Path, precision: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"`mixed_precision` {precision} is for a GPU, and `device` is cpu"):
+    with pytest.raises(ConfigurationError, match=f"`mixed_precision` {precision} needs a GPU, but `device` is cpu"):
         begin(SMALL, text, tmp_path / "a", mixed_precision=precision)
     assert not (tmp_path / "a").exists()
 
@@ -233,5 +233,5 @@ def test_which_architecture_of_a_run(text: Path, tmp_path: Path) -> None:
 
 
 def test_a_pruning_run_has_nothing_to_train(pruned: Path, text: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="is a run of `secateur prune`, and `secateur train` takes one of `secateur design`"):
+    with pytest.raises(StudyError, match="is a run of `secateur prune`, but `secateur train` needs one of `secateur design`"):
         train(pruned, text=text, to=tmp_path / "d", key="abc", progress=False)

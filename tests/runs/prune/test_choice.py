@@ -95,7 +95,7 @@ def test_report_export_front_and_api_choose_alike(run: PruneRun, pruned: Path, t
     card_text = (exported.folder / "README.md").read_text()
     assert f"**{best.gain}**" in card_text
     assert f"{1 - best.test['error']:.4f}" in card_text  # the test score of the weights that were written
-    assert ("fine-tuned by itself after" in card_text) == (best.weights == "polished")
+    assert ("fine-tuned further after" in card_text) == (best.weights == "polished")
     assert "| latency of a pass | " in card_text
     assert f"{run.measured_on}." in card_text
     assert f"{run.chance_score:.4f} on validation data" in card_text

@@ -63,5 +63,5 @@ def test_data_that_are_gone_or_changed_are_said(
 
 
 def test_a_run_knows_its_data(run: PruneRun, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="--text is for folders that `secateur train` made"):
+    with pytest.raises(ConfigurationError, match="--text is only for folders that `secateur train` made"):
         export(run.folder, key=run.front[-1].key, to=tmp_path / "out", text=tmp_path)

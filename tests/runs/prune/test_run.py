@@ -154,9 +154,9 @@ def test_what_is_not_there_yet_is_said(quick_prune, tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt, match="secateur resume"):
         quick_prune(tmp_path / "run", order=False)
     begun = PruneRun(tmp_path / "run")
-    with pytest.raises(StudyError, match=r"is not ready yet\. Go on with: secateur resume"):
+    with pytest.raises(StudyError, match=r"is not ready yet\. Continue with: secateur resume"):
         _ = begun.supernet
     begun.store.set_meta("shape", None)
-    with pytest.raises(StudyError, match="not got as far as its model yet"):
+    with pytest.raises(StudyError, match="not reached its model yet"):
         _ = begun.shape
     assert front(tmp_path / "run").members == []

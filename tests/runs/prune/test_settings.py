@@ -55,7 +55,7 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"objectives": 5}, "`5` is no objective"),
         ({"model": "~nobody-of-this-name/model"}, "`~nobody-of-this-name/model` cannot be used"),
         ({"heads": "6..2"}, "6..2 is empty"),
-        ({"polish_at": ["half"]}, "`half` is no bound"),
+        ({"polish_at": ["half"]}, "`half` is not a bound"),
         ({"method": "weight-sharin"}, "`weight-sharing`"),
         ({"device": "tpu"}, "must be auto, cpu, cuda or cuda:N"),
         ({"seed": -1}, "`seed` must be at least 0"),
