@@ -45,7 +45,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "prompt_latency": Quantity("s", "seconds to read a prompt and predict its next token", serves=()),
     "token_latency": Quantity("s", "seconds per generated token", serves=()),
-    "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy of quality", "max", ("design",)),
+    "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy for quality", "max", ("design",)),
     "grad_norm": Quantity("", "norm of the loss's gradient at initialisation", "max", ("design",)),
     "snip": Quantity("", "sum of |weight × gradient| at initialisation", "max", ("design",)),
     "grasp": Quantity("", "how pruning a weight would change the gradient's flow, summed", "max", ("design",)),
@@ -55,7 +55,7 @@ QUANTITIES: dict[str, Quantity] = {
     "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max", ("design",)),
     "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max", ("design",)),
     "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max", ("design",)),
-    "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy of quality", "max", ()),
+    "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy for quality", "max", ()),
 }
 
 

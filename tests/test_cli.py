@@ -102,7 +102,7 @@ def test_defaults_are_the_settings_own() -> None:
     text = " ".join(shown("prune", "--help-all").split())
     assert "--trials INT How many architectures the searcher may try. [default: 100]" in text
     assert "[default: error, body_parameters]" in text
-    assert "--seed INT The seed of everything random. [default: 0]" in text
+    assert "--seed INT The seed for everything random. [default: 0]" in text
     assert "--model STR A folder with a pre-trained Transformer, or a name on the hub. [required]" in text
 
 

@@ -61,7 +61,7 @@ def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
 def reading(model: str) -> Iterator[str]:
     """Where transformers finds the model (within the context it is quiet, and what it raises becomes a ModelError)."""
     folder = local(model)
-    told = f"`{model}` is neither a folder nor a model that could be fetched from the hub"
+    told = f"`{model}` is neither a folder nor a model that can be downloaded from the hub"
     asked = hub() if folder is None else contextlib.nullcontext()
     with parsing(told if folder is None else f"the model in `{model}` cannot be loaded"), quiet(), asked:
         yield model if folder is None else str(folder)

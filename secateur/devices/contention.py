@@ -37,7 +37,7 @@ class Contention:
         if self.waiting > WAITING_LIMIT:
             found.append(f"the run waited for {self.waiting:.0%} of the wall-clock time")
         said = " and ".join(found)
-        return f"The machine was loaded while it was measured: {said}. Measure again when it is quiet." if found else ""
+        return f"The machine was busy during the measurement: {said}. Measure again when it is quiet." if found else ""
 
 
 class ContentionWatch:

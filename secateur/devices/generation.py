@@ -32,7 +32,7 @@ class Generation:
 
     def __str__(self) -> str:
         rate = self.token.batch / self.token.wall
-        return f"{rate:.4g} tokens a second; prompt and {self.tokens} tokens {self.total:.4g} s, by the wall clock"
+        return f"{rate:.4g} tokens per second; prompt and {self.tokens} tokens {self.total:.4g} s, by the wall clock"
 
 
 class _Writer:

@@ -48,7 +48,7 @@ def judge_forms(
                 said.append(f"{FILES[name]} could not be scored: {failure}.")
     latencies = _time(network, folder, list(found), replace(setup, device="cpu", seconds=SECONDS), steps)
     if any(latency.loaded for latency in latencies.values()):
-        said.append("The machine was busy with other work while the forms were timed.")
+        said.append("The machine was busy with other work while the formats were timed.")
     forms = tuple(Form(name, size, scores.get(name), latencies[name].median) for name, size in found.items())
     threads = f"{setup.threads} thread{'s' if setup.threads != 1 else ''}"
     return Forms(forms, metric, unscored, f"batch {setup.batch} × {setup.length} on the CPU, {threads}", tuple(said))

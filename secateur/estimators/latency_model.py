@@ -34,9 +34,9 @@ class FitReport:
     loaded: int = 0
 
     def __str__(self) -> str:
-        busy = f"; the machine was loaded at {self.loaded} of them" if self.loaded else ""
+        busy = f"; the machine was busy during {self.loaded} of them" if self.loaded else ""
         return (
-            f"latency model: off by {self.mean:.1%} on average, {self.max:.1%} at most, on {self.held_out} networks that it "
+            f"latency model: off by {self.mean:.1%} on average, {self.max:.1%} at most, on {self.held_out} networks it "
             f"had not seen ({self.networks} to fit it, {self.seconds:.0f} s){busy}"
         )
 
@@ -112,7 +112,9 @@ class LatencyModel:
             return f"the latency model was fitted to `backbone` {self.backbone}, not {architecture['backbone']}."
         if pair_of(architecture) not in self.pairs:
             embedding, factor = pair_of(architecture)
-            return f"the latency model has seen no `embedding` {embedding} with `factor` {factor}: fit it to a space that has."
+            return (
+                f"the latency model has not seen `embedding` {embedding} with `factor` {factor}: fit it to a space that has it."
+            )
         return None
 
     @property

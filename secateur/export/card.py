@@ -11,8 +11,8 @@ from secateur.export.scored import Forms
 
 #: What each difference in the card compares.
 _COMPARED = {
-    "extracted": "selected on the shared weights, and extracted",
-    "reloaded": "extracted, and reloaded from this folder",
+    "extracted": "selected on the shared weights vs. extracted",
+    "reloaded": "extracted vs. reloaded from this folder",
     "onnx": "reloaded, and `model.onnx`",
     "int8": "reloaded, and `model.int8.onnx` (eight-bit weights: some difference is expected)",
 }
@@ -178,7 +178,7 @@ def _kept(facts: Mapping[str, Any]) -> str:
         return ""
     kept = {layer["index"]: (_count(layer["heads"]), _count(layer["units"])) for layer in plan["layers"]}
     rows = [(str(index), *kept.get(index, ("removed", "removed"))) for index in range(shape["layers"])]
-    told = f"## Architecture\n\nHeads of {shape['heads']} and units of {shape['units']} kept, layer by layer:\n\n"
+    told = f"## Architecture\n\nHeads (of {shape['heads']}) and units (of {shape['units']}) kept in each layer:\n\n"
     return told + _table("| layer | heads | units |\n|---:|---:|---:|", rows)
 
 

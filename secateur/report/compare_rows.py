@@ -23,8 +23,8 @@ SPEEDS = {f"{times}x": ("speedup", f"{times}x") for times in (2, 3, 4)}
 #: What must be the same in all runs, and what follows where it is not.
 CONDITIONS = {
     "metric": "their scores cannot be compared",
-    "data": "their scores are of different examples",
-    "network": "shares and speed-ups are of different networks",
+    "data": "their scores are for different examples",
+    "network": "shares and speed-ups refer to different networks",
     "device": "their latencies cannot be compared",
     "measured": "their latencies cannot be compared",
 }
@@ -201,7 +201,7 @@ class Comparison:
         return Table([*columns, *self._score_columns(), Column("seconds", "time", "seconds")], rows)
 
     def groups_table(self) -> Table:
-        """Runs that differ by their seed alone: mean ± standard deviation."""
+        """Runs that differ only in their seed: mean ± standard deviation."""
         figures = [Column("hypervolume", "hypervolume", "score"), *self._score_columns(), Column("seconds", "time", "seconds")]
         rows = []
         for group in self.group_rows():
@@ -246,5 +246,5 @@ def _of_data(having: Sequence[Sequence[ComparedRun]], consequence: str) -> str:
     sources = {(run.facts.get("data"), json.dumps(run.conditions.get("sizes"))) for run in runs}
     seeds = [{run.facts.get("seed") for run in same} for same in having]
     if len(sources) == 1 and not set.intersection(*seeds):
-        return "each seed draws its own validation and test examples: between seeds, scores are of different examples."
+        return "each seed draws its own validation and test examples, so scores of different seeds are for different examples."
     return f"the runs were not scored on the same data: {consequence}."

@@ -36,7 +36,7 @@ def nothing_found(trials: Sequence[Trial], asked: Asked, count: int, unpruned: V
             near = min(broken) if above else max(broken)
             return (
                 f"none of {count} trials met `{text}`. The nearest had {_shown(o.name, near, unpruned)}. "
-                "Loosen the bound in a new run, allow more trials, or change the ranges."
+                "Relax the bound in a new run, allow more trials, or change the ranges."
             )
     last = next((t.reason for t in reversed(trials) if t.reason), None)
     return None if last is None else f"none of {count} trials could be evaluated: {last}."

@@ -49,7 +49,7 @@ class RunsCompared:
         print_table(found.runs_table(), f"{len(found.runs)} runs: {same}; scores are {found.score.replace('_', ' ')}{data}")
         if found.group_rows():
             say()
-            print_table(found.groups_table(), "Runs that differ by their seed alone: mean ± standard deviation")
+            print_table(found.groups_table(), "Runs that differ only in their seed: mean ± standard deviation")
         say()
         for note in found.notes:
             say(f"Note: {note}")
@@ -131,4 +131,4 @@ def _objectives(runs: Sequence[Any]) -> tuple[list[Objective], list[str]]:
     names = [o.name for o in shared]
     if all(sorted(one) == sorted(names) for one in own):
         return shared, []
-    return shared, [f"the runs have different objectives: they are compared by {' and '.join(names)}."]
+    return shared, [f"the runs have different objectives; they are compared by {' and '.join(names)}."]

@@ -153,7 +153,7 @@ def open_run(folder: str | Path) -> Any:
     try:
         kind = find("run", verb_of(path))
     except UnknownNameError as error:
-        raise StudyError(f"`{path / FILE}` cannot be used, its verb makes no runs: {error}") from error
+        raise StudyError(f"`{path / FILE}` cannot be used: its verb does not create runs: {error}") from error
     return kind(path)
 
 

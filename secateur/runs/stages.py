@@ -125,7 +125,7 @@ class Work(ABC):
         if self.c.workers > 1:
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
             executor = Processes(recipe, self.c.workers)
-            self.note(f"{self.c.workers} processes searched side by side: the same seed may find another front.")
+            self.note(f"{self.c.workers} processes searched in parallel: the same seed may find a different front.")
         logs = self.logs.of("search")
         with executor, self.progress.bar(f"searching ({self.c.searcher})") as advance, logs.writer() as write:
 

@@ -138,7 +138,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
         clean(folder)
         if run.configuration.missing(folder):
             _write(run.configuration, folder)
-            progress.say(f"{FILE} was missing or cut short: it was written again, with the settings that {STUDY} keeps.")
+            progress.say(f"{FILE} was missing or truncated: it was restored from the settings in {STUDY}.")
         if unsteady:
             run.configure(replace(run.configuration, unsteady=True))
         return _go(run, progress)

@@ -41,7 +41,7 @@ def state_of(run: RunFolder) -> State:
     rows = Journal(run.store).rows()
     process = holder(run.folder)
     if not rows:
-        return State("starting" if process else "stopped", text="nothing is done yet", process=process)
+        return State("starting" if process else "stopped", text="nothing has been done yet", process=process)
     last = rows[-1]
     moment: dict[str, Any] = run.store.get_meta(PROGRESS) or {}
     age = time.time() - moment.get("at", 0.0)

@@ -49,7 +49,7 @@ class Ehvi(ModelSearcher):
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
         if len(objectives) < 2:
-            return f"`ehvi` trades objectives off and needs at least two, got {len(objectives)}. Use `local` or `mo-rea`."
+            return f"`ehvi` needs at least two objectives to trade off, got {len(objectives)}. Use `local` or `mo-rea`."
         if space.dimensions > cls.most_dimensions:
             return (
                 f"`ehvi` needs a space of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "

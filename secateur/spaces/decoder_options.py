@@ -92,8 +92,8 @@ class Allowed:
             )
         if fits_inner and fits_heads and not set(fits_inner) & set(fits_heads):
             faults.append(
-                f"no `width` goes with both `inner` and `heads`: {_listed(fits_inner)} have an inner width of at least twice "
-                f"their own, and only {_listed(fits_heads)} are divided by a number of heads."
+                f"no `width` is compatible with both `inner` and `heads`: {_listed(fits_inner)} have an inner width of twice "
+                f"their own or more, and only {_listed(fits_heads)} are divided by a number of heads."
             )
         return faults
 

@@ -298,7 +298,7 @@ def _publish(draft: Path, path: Path) -> None:
 def _damaged(name: str, why: str) -> StudyError:
     why = " ".join(why.split())
     return StudyError(
-        f"`{name}` is damaged or no study ({why}). It was left as it is: restore it from a copy, or start a new run."
+        f"`{name}` is damaged or not a study ({why}). It was left as it is: restore it from a copy, or start a new run."
     )
 
 
@@ -321,13 +321,13 @@ def _study_error(error: Any, name: str) -> StudyError:
     if "malformed" in low or "not a database" in low or isinstance(cause, UnicodeError):
         return _damaged(name, text)
     if "disk i/o error" in low:
-        return StudyError(f"`{name}`: the disk failed. Nothing stored so far is lost: see to it and resume.")
+        return StudyError(f"`{name}`: the disk failed. Nothing stored so far is lost: fix it, then resume.")
     if "readonly" in low or "read-only" in low:
-        return StudyError(f"`{name}` cannot be written. Copy its folder to where it can be.")
+        return StudyError(f"`{name}` cannot be written. Copy its folder to a place where it can.")
     if "locked" in low or "busy" in low:
-        return StudyError(f"`{name}` is being written by another process. Wait until it ends, then try again.")
+        return StudyError(f"`{name}` is being written by another process. Wait for it to finish, then try again.")
     if "unique" in low:
         return StudyError(
-            f"`{name}` was changed by another process meanwhile ({text}). Let one process work on a study at a time."
+            f"`{name}` was changed by another process in the meantime ({text}). Let one process work on a study at a time."
         )
     return StudyError(f"`{name}` cannot be used: {text}.")

@@ -164,7 +164,7 @@ class Front(Generic[M]):
         there = ", ".join(
             f"{name} {nearest.values[name]:g}{self._percent(name, nearest.values[name])}" for name in dict(limits)
         )
-        return f"nothing found has {asked}. The nearest has {there}: {nearest.architecture}."
+        return f"nothing that was found has {asked}. The nearest has {there}: {nearest.architecture}."
 
     def _percent(self, name: str, value: float) -> str:
         whole = self.whole.get(name)

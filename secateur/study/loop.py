@@ -68,7 +68,7 @@ class Study:
         together = Together(estimators, objectives, bounds, unpruned)
         faults = [] if objectives else ["a study needs at least one objective."]
         if executor is not None and (estimators or bounds):
-            faults.append("an executor has estimators and bounds of its own: give none beside it.")
+            faults.append("an executor has its own estimators and bounds: do not give others with it.")
         if executor is None:
             known = together.yields
             faults += [f"no estimator yields the objective `{o.name}`." for o in objectives if o.name not in known]

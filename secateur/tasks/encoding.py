@@ -71,10 +71,7 @@ def open_text(path: Path) -> Iterator[IO[str]]:
 
 
 def _undecoded(path: Path, why: str) -> DataError:
-    return DataError(
-        f"`{path}` is in no known encoding: neither UTF-8 nor UTF-16 ({why}). "
-        "Convert it, for example: iconv -f latin1 -t utf-8."
-    )
+    return DataError(f"`{path}` is neither UTF-8 nor UTF-16 ({why}). Convert it, for example: iconv -f latin1 -t utf-8.")
 
 
 def _encoding(head: bytes) -> str:

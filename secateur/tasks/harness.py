@@ -117,13 +117,15 @@ def check_tasks(tasks: dict[str, Any], model: Any) -> None:
     for name, task in tasks.items():
         if task.OUTPUT_TYPE == "generate_until" and not model.can_generate():
             faults.append(
-                f"task `{name}` wants generated text, and `{type(model).__name__}` has no `generate`. "
-                "Take tasks that compare or score given texts (multiple_choice, loglikelihood)."
+                f"task `{name}` needs generated text, but `{type(model).__name__}` has no `generate`. "
+                "Use tasks that compare or score given texts (multiple_choice, loglikelihood)."
             )
         if getattr(task, "MULTIMODAL", False):
-            faults.append(f"task `{name}` has images or sound in its prompts: it is for models that take them.")
+            faults.append(f"task `{name}` has images or sound in its prompts: it needs a model that accepts them.")
         if getattr(task, "UNSAFE_CODE", False):
-            faults.append(f"task `{name}` runs code that the model writes: `evaluate` does not do that. Use `lm_eval` itself.")
+            faults.append(
+                f"task `{name}` runs code that the model writes: `evaluate` does not do that. Use the `lm_eval` command."
+            )
     if faults:
         raise ConfigurationError(faults)
 

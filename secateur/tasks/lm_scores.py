@@ -58,13 +58,13 @@ class Questions(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         if not self.names and self.preset is None:
-            found.append("say which tasks: --task arc_easy, several times for several, or --preset lts14.")
+            found.append("say which tasks: --task arc_easy (repeat it for several), or --preset lts14.")
         if not all(name.strip() for name in self.names):
             found.append("`task` must be a name, got an empty one.")
         if self.include is not None and not self.include.is_dir():
-            found.append(f"`include` must be a folder with task files, and `{self.include}` is none.")
+            found.append(f"`include` must be a folder with task files, which `{self.include}` is not.")
         if self.to is not None and self.to.exists():
-            found.append(f"`to` must be a new file, and `{self.to}` exists.")
+            found.append(f"`to` must be a new file, but `{self.to}` exists.")
         return found
 
 

@@ -77,10 +77,10 @@ def _records(path: Path, reader: Any, kind: str) -> Iterator[list[str]]:
 def _quoting(error: csv.Error, begun: int, reached: int) -> str:
     """What is wrong with the quotes of the record between two lines."""
     if "unexpected end" in str(error):
-        return f"a quote that is opened in line {begun} is never closed. Close it, or double quotes that are text"
+        return f"a quote that is opened in line {begun} is never closed. Close it, or double quotes inside text"
     if "expected after" in str(error):
         ends = "" if begun == reached else f" and closed in line {reached}"
-        return f"a quote that is opened in line {begun}{ends} does not end its field. Close it, or double quotes that are text"
+        return f"a quote that is opened in line {begun}{ends} does not end its field. Close it, or double quotes inside text"
     return f"line {reached}: {one_line(error)}"
 
 

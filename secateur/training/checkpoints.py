@@ -31,7 +31,7 @@ def resumable(folder: Path) -> str | None:
 
 
 def damaged(checkpoint: str, fault: str) -> StudyError:
-    return StudyError(f"the checkpoint `{checkpoint}` is damaged: {fault}. Move it away to start this stage again.")
+    return StudyError(f"the checkpoint `{checkpoint}` is damaged: {fault}. Move it away to restart this stage.")
 
 
 @contextlib.contextmanager
@@ -87,4 +87,4 @@ def refuse_diverged(model: Any, step: int) -> None:
 
 def diverged(step: int) -> EvaluationFailure:
     """The failure of a run whose loss or weights are no longer numbers."""
-    return EvaluationFailure(f"training diverged at step {step}: the loss is no longer a number. Lower the learning rate.")
+    return EvaluationFailure(f"training diverged at step {step}: the loss is no longer a number. Use a lower learning rate.")

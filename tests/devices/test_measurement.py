@@ -56,7 +56,7 @@ def test_prompt_and_generation_are_measured_apart(runtime: str) -> None:
     assert found.generation is not None
     assert (found.generation.prompt.length, found.generation.token.length) == (32, 1)
     assert found.latency.runtime == found.generation.token.runtime == runtime
-    assert "tokens a second" in str(found)
+    assert "tokens per second" in str(found)
     assert json.loads(json.dumps(found.as_dict()))["generation"]["tokens"] == 4
 
 

@@ -68,7 +68,7 @@ def test_forms_are_added_to_the_folder_or_to_a_copy(folder: Path, tmp_path: Path
     before = {path.name for path in folder.iterdir()}
     copy = export(folder, to=tmp_path / "copy", onnx=True)
     assert copy.forms is not None
-    assert "name the text that it was trained on, --text" in str(copy)
+    assert "name the text it was trained on with --text" in str(copy)
     assert {path.name for path in folder.iterdir()} == before
     assert set(copy.files) == before | {"model.onnx"}
     assert copy.differences["reloaded"] == 0

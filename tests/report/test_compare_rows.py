@@ -105,11 +105,11 @@ def test_what_keeps_runs_from_being_compared() -> None:
     one = run("a", [(0.5, 50.0)])
     assert differences([one, one]) == []
     assert differences([one, run("b", [], 1)]) == [
-        "each seed draws its own validation and test examples: between seeds, scores are of different examples."
+        "each seed draws its own validation and test examples, so scores of different seeds are for different examples."
     ]
     other = run("b", [], conditions={"metric": "f1", "data": "other", "device": "cpu"}, finished=False)
     assert differences([one, other]) == [
         "b is not finished: its front may still change.",
         "metric differs (accuracy in a; f1 in b): their scores cannot be compared.",
-        "the runs were not scored on the same data: their scores are of different examples.",
+        "the runs were not scored on the same data: their scores are for different examples.",
     ]

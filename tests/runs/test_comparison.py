@@ -36,7 +36,7 @@ def two(pruned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
 def test_a_table_and_a_page(two: list[Path], tmp_path: Path) -> None:
     shown = compare(*two)
     assert "prune-001" in shown
-    assert "Runs that differ by their seed alone: mean ± standard deviation" in shown
+    assert "Runs that differ only in their seed: mean ± standard deviation" in shown
     assert shown.splitlines()[-1] == "Page: compare.html"
     page = (tmp_path / "compare.html").read_text(encoding="utf-8")
     assert "prune-002" in page
@@ -83,4 +83,4 @@ def test_other_objectives_are_said(two: list[Path]) -> None:
     (two[1] / "config.yaml").write_text(settings.replace("- body_parameters\n", "- parameters\n"), encoding="utf-8")
     found = json.loads(compare(*two, "--json"))
     assert found["objectives"] == ["error", "body_parameters"]
-    assert found["notes"][0] == "the runs have different objectives: they are compared by error and body_parameters."
+    assert found["notes"][0] == "the runs have different objectives; they are compared by error and body_parameters."

@@ -137,7 +137,7 @@ def test_a_run_that_has_not_got_as_far_as_its_model(tmp_path: Path, pruned: Path
     settings = open_run(pruned).store.settings
     with create_store(tmp_path / "study.db", settings) as store:
         found = told(tmp_path)
-        assert (found["state"], found["text"], found["done"]) == ("stopped", "nothing is done yet", 0)
+        assert (found["state"], found["text"], found["done"]) == ("stopped", "nothing has been done yet", 0)
         store.write_stage(StageRow("warm-up", "running", time.time()))
         with RunLock(tmp_path):
             assert (told(tmp_path)["state"], told(tmp_path)["stage"]) == ("running", "warm-up")

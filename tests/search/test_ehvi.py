@@ -165,7 +165,7 @@ def test_refuses_what_it_cannot_serve() -> None:
     large = Toy.of(Large(Shape(12, 12, 3072)))
     with pytest.raises(ConfigurationError, match="`ehvi` needs a space of at most 200 dimensions, `large` has 37008 here"):
         Ehvi(large.space, large.objectives)
-    with pytest.raises(ConfigurationError, match="`ehvi` trades objectives off and needs at least two, got 1"):
+    with pytest.raises(ConfigurationError, match="`ehvi` needs at least two objectives to trade off, got 1"):
         Ehvi(toy().space, toy("small", "error").objectives)
     with pytest.raises(ConfigurationError, match="`initial` must be at least 2, got 1"):
         Ehvi(toy().space, toy().objectives, initial=1)

@@ -252,7 +252,7 @@ def test_missing_choices_and_another_spelling() -> None:
         ({"heads": (17, 19)}, ["`heads` must divide the `width`: none of 17, 19 divides any of 128, 192, 256, …"]),
         (
             {"heads": (3,), "width": (128, 192), "inner": (256,)},
-            ["no `width` goes with both `inner` and `heads`: 128 have"],
+            ["no `width` is compatible with both `inner` and `heads`: 128 have"],
         ),
         (
             {"backbone": "x", "layers": "3..1", "heads": (7,), "inner": "256", "width": "1024"},

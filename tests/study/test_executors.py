@@ -249,7 +249,7 @@ def test_a_killed_parent_resumes_exactly(tmp_path: Path) -> None:
 
 def test_an_executor_brings_its_own_estimators() -> None:
     inline = Inline(Together([toys.Count()]))
-    with pytest.raises(ConfigurationError, match="estimators and bounds of its own"):
+    with pytest.raises(ConfigurationError, match="its own estimators and bounds"):
         Study(MemoryStore(), toys.Random(toys.SPACE, toys.OBJECTIVES), [toys.Error()], toys.OBJECTIVES, executor=inline)
     store = MemoryStore()
     study = Study(store, toys.Random(toys.SPACE, toys.OBJECTIVES), [], toys.OBJECTIVES, executor=inline)

@@ -114,7 +114,7 @@ def test_a_quantity_that_is_no_objective_is_sought_among_all_trials() -> None:
 def test_bounds_that_nothing_meets() -> None:
     front = Front.of(TRIALS, OBJECTIVES, UNPRUNED)
     with pytest.raises(
-        BoundError, match=r"nothing found has `body_parameters` ≤ 5%. The nearest has body_parameters 100 \(12.5%\)"
+        BoundError, match=r"nothing that was found has `body_parameters` ≤ 5%. The nearest has body_parameters 100 \(12.5%\)"
     ):
         front.best(under={"body_parameters": "5%"})
     nearest = r"`error` ≤ 0.05 and `parameters` ≤ 90%. The nearest has error 0.1 \(100%\), parameters 1000"

@@ -250,7 +250,7 @@ def test_open_what_is_not_there(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "study.db"
     path.write_bytes(content)
-    with pytest.raises(StudyError, match=r"study\.db` is damaged or no study") as caught:
+    with pytest.raises(StudyError, match=r"study\.db` is damaged or not a study") as caught:
         open_store(path)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == content

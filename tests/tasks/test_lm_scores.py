@@ -226,7 +226,7 @@ def test_tasks_that_a_model_cannot_do_are_refused(
     with pytest.raises(ConfigurationError) as caught:
         harness.check_tasks(tasks, gpt2)
     assert "task `unsafe` runs code" in caught.value.faults[0]
-    assert "task `writing` wants generated text, and `GPT2LMHeadModel` has no `generate`" in caught.value.faults[1]
+    assert "task `writing` needs generated text, but `GPT2LMHeadModel` has no `generate`" in caught.value.faults[1]
     tasks["unsafe"].UNSAFE_CODE, tasks["unsafe"].MULTIMODAL = False, True
     with pytest.raises(ConfigurationError, match="images or sound"):
         harness.check_tasks(tasks, gpt2)

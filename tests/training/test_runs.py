@@ -212,7 +212,7 @@ def poison(model):
 
 class TestDivergence:
     def test_a_loss_that_is_no_number_fails_with_a_sentence(self, tmp_path):
-        with pytest.raises(EvaluationFailure, match=r"training diverged at step 6: .*Lower the learning rate\."):
+        with pytest.raises(EvaluationFailure, match=r"training diverged at step 6: .*Use a lower learning rate\."):
             train(tmp_path, at=5, do=poison)
         assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-3"]
 

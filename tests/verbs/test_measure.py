@@ -96,7 +96,7 @@ def test_prompt_and_generation_are_measured_apart(decoder: Path) -> None:
     assert found.generation is not None
     assert found.generation.prompt.length == 32
     assert found.generation.token.length == 1
-    assert "tokens a second" in str(found)
+    assert "tokens per second" in str(found)
     assert json.loads(json.dumps(found.as_dict()))["generation"]["tokens"] == 4
     assert measure(str(decoder), length=8, seconds=0.1).generation is None
 

@@ -57,7 +57,7 @@ def proxy(*, needs: Needs = "data", weights: bool = True, double: bool = False) 
 
     def register(formula: Formula) -> Formula:
         name = formula.__name__
-        assert name in QUANTITIES, f"`{name}` is no quantity: say what it is in objectives.QUANTITIES."
+        assert name in QUANTITIES, f"`{name}` is not a quantity: describe it in objectives.QUANTITIES."
         PROXIES[name] = Proxy(name, formula, needs, weights, double)
         return formula
 

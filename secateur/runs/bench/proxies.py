@@ -46,7 +46,7 @@ class ProxySettings(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         if self.tokenizer is not None and self.text is None:
-            found.append("`tokenizer` is for a text: give --text too.")
+            found.append("`tokenizer` needs a text: give --text too.")
         if self.to.exists() and not self.to.is_dir():
             found.append(f"`{self.to}` is a file: --to takes a folder.")
         return found

@@ -112,8 +112,8 @@ def notes(table: Table, networks: Table, material: Material, judged: Sequence[Ju
     """What a reader must know of the figures. `networks` is the table with one row per architecture."""
     sources = ", ".join(f"{(networks.source == s).sum()} {s}" for s in table.sources)
     said = [
-        f"{len(networks)} architectures ({sources}), {len(table)} trainings; several trainings of one are averaged. "
-        "A positive correlation: what the proxy likes has the lower perplexity.",
+        f"{len(networks)} architectures ({sources}), {len(table)} training runs; several runs of one are averaged. "
+        "A positive correlation means that networks the proxy prefers have lower perplexity.",
         f"Proxies see {material.data}. Best k %: by perplexity; common k %: the share of the proxy's best k % that is truly "
         "among them.",
     ]

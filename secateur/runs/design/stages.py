@@ -140,7 +140,7 @@ class DesignWork(Work):
         counts = [self.cost.count(a) for a in self.run.space.sample_many(2000, generator(self.c.seed, "nearest"))]
         nearest = min(counts, key=lambda counted: sum(o.excess(counted[o.name]) for o in bounds))
         there = ", ".join(with_unit(name, nearest[name]) for name in dict.fromkeys(o.name for o in bounds))
-        return f"nothing was found that keeps all bounds at once. The nearest of 2,000 random architectures has {there}."
+        return f"nothing was found that meets all bounds at once. The nearest of 2,000 random architectures has {there}."
 
     @property
     def _identity(self) -> str:
@@ -247,7 +247,7 @@ class DesignWork(Work):
         for baseline, found in zip(baselines, together.evaluate([b.architecture for b in baselines]), strict=True):
             architecture = baseline.architecture
             if found.reason is not None:
-                self.note(f"{baseline.name} could not be evaluated wholly: {found.reason}.")
+                self.note(f"{baseline.name} could not be evaluated completely: {found.reason}.")
             values = {**timed.get(architecture.key, {}).get("values", {}), **found.values}
             row = {"name": baseline.name, "family": baseline.family, "layers": baseline.layers, "values": values}
             rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})

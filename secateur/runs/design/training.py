@@ -139,7 +139,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     _check_folder(folder, started)
     words, new = _tokenizer(settings.tokenizer, text, sizes.vocabulary, folder)
     if settings.tokenizer is None and len(words) < sizes.vocabulary:
-        bars.say(f"The text gives {len(words):,} tokens, fewer than the network's vocabulary of {sizes.vocabulary:,}.")
+        bars.say(f"The text yields {len(words):,} tokens, fewer than the network's vocabulary of {sizes.vocabulary:,}.")
     tokens = encode(text, words, length=settings.length)
     ends = {"bos_token_id": words.bos_token_id, "eos_token_id": words.eos_token_id}
     model = build(architecture, sizes, dropout=settings.dropout, seed=settings.seed, **ends)
@@ -228,7 +228,7 @@ def _check_folder(folder: Path, started: dict[str, Any]) -> None:
         forms = ""
         if is_trained(folder):
             clean(folder)
-            forms = f" For the ONNX forms of what it holds: secateur export {quoted(folder)} --onnx --int8."
+            forms = f" To add ONNX formats to it: secateur export {quoted(folder)} --onnx --int8."
         raise StudyError(f"`{folder}` already exists and contains no unfinished training. Name another folder.{forms}")
 
 

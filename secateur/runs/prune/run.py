@@ -108,7 +108,7 @@ class PruneMember(Member):
         use = self.weights == "polished" if polished is None else polished
         if use and not weights.is_dir():
             raise StudyError(
-                f"`{run.folder}` has no polished weights for {self.key}. Polished sub-networks: {', '.join(run.polished) or 'none'}."
+                f"`{run.folder}` has no polished weights for {self.key}; it has {', '.join(run.polished) or 'none'}."
             )
         network = None
         if use:
@@ -254,7 +254,7 @@ class PruneRun(RunFolder):
         return (
             "WARNING: the unpruned network has learned nothing: "
             f"{self.metric.replace('_', ' ')} {1 - error:.3f} on validation data, and "
-            f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run means anything. "
+            f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run is meaningful. "
             "Check text and label columns, give more data or --epochs, or another --learning-rate."
         )
 

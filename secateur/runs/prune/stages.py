@@ -188,9 +188,7 @@ class PruneWork(Work):
                 self.log.write("not polished", bound=str(bound), reason=str(error))
                 continue
             if not self.run.above_chance(best.values["error"]):
-                self.note(
-                    f"Nothing with at most {bound} of the layers' parameters is better than chance: none of it was polished."
-                )
+                self.note(f"Nothing with at most {bound} of the layers' parameters is better than chance: none was polished.")
                 continue
             found.setdefault(best.key, best)
         return list(found.values())
@@ -259,7 +257,7 @@ class PruneWork(Work):
         for reason in filter(None, reasons):
             self.note(f"{architecture} could not be measured: {reason}.")
         if details.get("latency_loaded"):
-            self.note("The machine was busy with other work while latencies were measured: they are too high.")
+            self.note("The machine was busy with other work while latencies were measured, so they are too high.")
 
     def _generating(self) -> list[Estimator]:
         """For a language model, the latencies of a prompt and of each token after it."""
@@ -275,7 +273,7 @@ class PruneWork(Work):
         body, whole = self.run.unpruned["body_parameters"], self.run.unpruned["parameters"]
         if body < 0.5 * whole:
             self.note(
-                f"Embeddings and head hold {1 - body / whole:.0%} of all parameters, and they are not pruned: a network with "
+                f"Embeddings and head have {1 - body / whole:.0%} of all parameters and are not pruned: a network with "
                 f"half of the layers' parameters still has {1 - 0.5 * body / whole:.0%} of all."
             )
 

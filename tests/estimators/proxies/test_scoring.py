@@ -173,7 +173,7 @@ def test_a_proxy_says_what_it_is_among_the_quantities():
     def wild(probe):
         return 0.0
 
-    with pytest.raises(AssertionError, match="`wild` is no quantity"):
+    with pytest.raises(AssertionError, match="`wild` is not a quantity"):
         proxy()(wild)
 
 

@@ -172,7 +172,7 @@ def test_a_cost_that_nothing_meets_names_the_nearest(quick_design: Any, tmp_path
 
 def test_bounds_that_contradict_each_other_name_the_nearest(quick_design: Any, tmp_path: Path) -> None:
     options = {"trials": 10, "objectives": ["decoder_parameters", "macs"]}
-    with pytest.raises(BoundError, match=r"keeps all bounds at once\. The nearest .* has decoder"):
+    with pytest.raises(BoundError, match=r"meets all bounds at once\. The nearest .* has decoder"):
         quick_design(tmp_path / "run", **{**options, "bounds": ["parameters<=8k", "decoder_parameters>=40k"]})
 
 
