@@ -34,7 +34,7 @@ def test_the_rate_is_by_the_wall_clock() -> None:
     """Waiting counts: whoever reads the text waits too."""
     timed = measure_latency(lambda: None, Setup(length=1, batch=2, seconds=0.01))
     found = Generation(replace(timed, wall=1.0), replace(timed, median=0.1, wall=0.5), 3)
-    assert str(found) == "4 tokens a second; prompt and 3 tokens 2 s, by the wall clock"
+    assert str(found) == "4 tokens per second; prompt and 3 tokens 2 s, by the wall clock"
 
 
 @pytest.mark.parametrize("backbone", ["gpt2", "transformer_xl"])

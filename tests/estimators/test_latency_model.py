@@ -58,7 +58,7 @@ def test_costs_that_add_up_are_found_exactly(pretended: list[Named]) -> None:
     assert model.report.max < 1e-6
     assert (model.report.networks, model.report.held_out, model.report.loaded) == (40, 8, 1)
     assert told == [(n, 3 * 48) for n in range(1, 3 * 48 + 1)], "three turns for each"
-    assert "the machine was loaded at 1" in str(model.report)
+    assert "the machine was busy during 1" in str(model.report)
     assert model.coefficients["width_squared"] == pytest.approx(3e-7, rel=1e-6)
 
 

@@ -56,7 +56,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "a number for a name": ({7: 3}, "`7` must be a text"),
     "nothing needed": ({"model": None}, "`model` must be text, got None"),
     "an objective nobody knows": ({"objectives": ["error", "beauty"]}, "beauty"),
-    "a verb nobody knows": ({"verb": "dream"}, "its verb makes no runs: unknown run `dream`"),
+    "a verb nobody knows": ({"verb": "dream"}, "its verb does not create runs: unknown run `dream`"),
     "a verb that is a list": ({"verb": ["prune"]}, "its verb must be prune or design"),
     "the other verb": ({"verb": "design"}, "settings that this version does not know"),
 }

@@ -57,7 +57,7 @@ def test_front_report_and_export_of_a_finished_run(pruned: Path, tmp_path: Path)
 
     def read() -> None:
         assert [member.key for member in front(copy).members] == keys
-        with pytest.raises(StudyError, match=r"cannot be written: read-only file system\. Name a file elsewhere: --to"):
+        with pytest.raises(StudyError, match=r"cannot be written: read-only file system\. Name a file elsewhere with --to"):
             report(copy).show()
         report(copy, to=tmp_path / "out" / "page.html").show()
         assert (tmp_path / "out" / "page.html").stat().st_size > 1000

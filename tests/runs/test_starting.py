@@ -159,7 +159,7 @@ def test_settings_are_restored_from_the_study(quick_design: Any, tmp_path: Path,
         assert (file.read_text() if file.exists() else None) == cut, "who only reads writes nothing"
         resume(folder, progress=True).close()
         assert file.read_text() == whole
-        assert "config.yaml was missing or cut short" in " ".join(capsys.readouterr().err.split())
+        assert "config.yaml was missing or truncated" in " ".join(capsys.readouterr().err.split())
     file.write_text("[nonsense")
     with pytest.raises(StudyError, match=r"Remove it, and the settings are taken from study\.db"):
         open_run(folder)

@@ -28,7 +28,7 @@ def test_a_pruning_run_with_two_workers_finds_the_same_values(quick_prune: Any, 
     changes |= {"epochs": 1.0, "order": False, "polish": False}
     alone = quick_prune(tmp_path / "alone", **changes)
     both = quick_prune(tmp_path / "both", workers=2, **changes)
-    assert any("2 processes searched side by side" in note for note in both.notes)
+    assert any("2 processes searched in parallel" in note for note in both.notes)
     assert both.unpruned == alone.unpruned
     assert values(both) == values(alone)
 

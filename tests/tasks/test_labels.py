@@ -53,7 +53,7 @@ def test_numbers():
 
 @pytest.mark.parametrize("bad", ["high", "inf"])
 def test_a_label_that_is_no_number(bad: str):
-    with pytest.raises(DataError, match=f"no number in row 2 of the column `y`: `{bad}`"):
+    with pytest.raises(DataError, match=f"not a number in row 2 of the column `y`: `{bad}`"):
         Labels.numbers("y").encode(["1", bad], "f")
 
 

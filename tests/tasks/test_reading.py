@@ -142,7 +142,7 @@ def test_bad_labels(tmp_path: Path, tokenizer, label, message: str):
 
 
 def test_labels_that_do_not_fit(tmp_path: Path, tokenizer):
-    with pytest.raises(DataError, match="no number in row 1 of the column `label`: `word`"):
+    with pytest.raises(DataError, match="not a number in row 1 of the column `label`: `word`"):
         load_task(table(tmp_path / "a.tsv", label=lambda i: "word"), tokenizer, kind="regression")
     table(tmp_path / "mine" / "train.tsv")
     table(tmp_path / "mine" / "test.tsv", label=lambda i: i % 3)

@@ -128,7 +128,7 @@ class TestTokenizers:
     def test_one_that_does_not_fit_is_refused(self) -> None:
         made = train_tokenizer(LINES, 280)
         check_fits(made, 280)
-        with pytest.raises(ConfigurationError, match="has 280 tokens, and `vocabulary` is 279"):
+        with pytest.raises(ConfigurationError, match="has 280 tokens, but `vocabulary` is only 279"):
             check_fits(made, 279)
 
 

@@ -234,7 +234,7 @@ def test_paths_as_strings_and_progress(table, tmp_path, capsys):
 
 def test_what_was_found_is_printed_where_it_cannot_be_written(table, tmp_path, monkeypatch, capsys):
     (tmp_path / "out" / "ranking.csv").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match=r"is a directory\. What was found is printed instead"):
+    with pytest.raises(ConfigurationError, match=r"is a directory\. The results are printed instead"):
         proxies(table, to=tmp_path / "out", proxy=["decoder_parameters"], progress=False)
     shown = capsys.readouterr().out
     assert "decoder_parameters" in shown

@@ -183,7 +183,7 @@ def test_onnx_and_int8(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_tokenizer_that_is_given(text: Path, tmp_path: Path) -> None:
     train_tokenizer("the cat sat on the mat\n" * 20, 265).save_pretrained(tmp_path / "words")
-    with pytest.raises(ConfigurationError, match="the tokenizer has 265 tokens, and `vocabulary` is 260"):
+    with pytest.raises(ConfigurationError, match="the tokenizer has 265 tokens, but `vocabulary` is only 260"):
         begin(SMALL, text, tmp_path / "small", replace(SIZES, vocabulary=260), tokenizer=str(tmp_path / "words"))
     assert not (tmp_path / "small").exists()
     found = begin(SMALL, text, tmp_path / "model", tokenizer=str(tmp_path / "words"), steps=2)
