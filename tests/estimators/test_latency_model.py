@@ -148,7 +148,7 @@ def test_an_embedding_that_could_not_be_measured_is_refused(pretended: list[Name
     known, unseen = architecture("gpt2", 32, [2], [64]), architecture("gpt2", 32, [2], [64], 8, 1)
     found = PredictedLatency(model).evaluate([known, unseen])
     assert found[0].values["latency"] == pytest.approx(true_cost(known))
-    assert "no `embedding` 8 with `factor` 1" in str(found[1].failure)
+    assert "not seen `embedding` 8 with `factor` 1" in str(found[1].failure)
 
 
 def test_two_networks_of_each_embedding_are_measured_whatever_the_time(
@@ -208,7 +208,7 @@ def test_what_it_has_not_seen_fails_with_its_reason(pretended: list[Named]) -> N
     found = PredictedLatency(model).evaluate([other, known, narrow])
     assert "`backbone` gpt2, not transformer_xl" in str(found[0].failure)
     assert found[1].values["latency"] == pytest.approx(true_cost(known))
-    assert "no `embedding` 4 with `factor` 2" in str(found[2].failure)
+    assert "not seen `embedding` 4 with `factor` 2" in str(found[2].failure)
     with pytest.raises(ConfigurationError, match="not transformer_xl"):
         model.predict([other])
 

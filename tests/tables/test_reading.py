@@ -141,7 +141,7 @@ def test_missing_columns_are_named_with_those_there_are(path):
         ("t.jsonl", b"", "has no rows"),
         ("t.csv", b"", "is empty"),
         ("t.csv", b"architecture,perplexity\n", "has no rows"),
-        ("t.csv", b"\xff\xfe\x00a\x80", "in no known encoding"),
+        ("t.csv", b"\xff\xfe\x00a\x80", "is neither UTF-8 nor UTF-16"),
         ("t.json.gz", b"plain", "is not a valid .gz"),
     ],
 )

@@ -65,9 +65,9 @@ class TestLoadText:
         for data, said in (
             (b"", "is empty"),
             (b" \n\n ", "is empty"),
-            ("Ünder".encode("latin1"), r"in no known encoding.*invalid.*at byte 0"),
-            (b"pl\0ai\0n", "in no known encoding.*zero bytes"),
-            (b"\xff\xfea", "in no known encoding"),
+            ("Ünder".encode("latin1"), r"is neither UTF-8 nor UTF-16.*invalid.*at byte 0"),
+            (b"pl\0ai\0n", "is neither UTF-8 nor UTF-16.*zero bytes"),
+            (b"\xff\xfea", "is neither UTF-8 nor UTF-16"),
             (b"ab", "too few to split"),
         ):
             file.write_bytes(data)
