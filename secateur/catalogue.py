@@ -46,6 +46,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         ),
         "sandwich": Entry("secateur.training.strategies:Sandwich", "the largest, the smallest and k random ones", ("prune",)),
         "kd": Entry("secateur.training.strategies:InPlaceDistillation", "k random ones, distilled", ("prune",)),
+        "kd-linear": Entry("secateur.training.strategies:LinearDistillation", "kd more and more often", ("prune",)),
         "full": Entry("secateur.training.strategies:Full", "the sandwich, distilled", ("prune",)),
     },
     "method": {

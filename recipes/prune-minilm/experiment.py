@@ -2,6 +2,10 @@
 
     python experiment.py --model MINILM --data GLUE_FOLDER --task stsb --seed 0 --method ordered --out scores.jsonl
 
+With `--points 100` the trained super-network is scored as in Klein et al. (2024, section 4.1.3): that many sub-networks of
+`small`, drawn uniformly at random, the same for all methods of a seed. One row has all their validation errors and parameters;
+`strategies.py` reads it.
+
 `grid.py` runs many of these side by side. Wiring only: every method lives in the package.
 """
 
@@ -31,6 +35,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "sandwich": {"strategy": "sandwich", **PAPER},
     "kd": {"strategy": "kd", **PAPER},
     "full": {"strategy": "full", **PAPER},
+    "kd-authors": {"strategy": "kd", "distillation": "authors", **PAPER},
+    "kd-linear-authors": {"strategy": "kd-linear", "distillation": "authors", **PAPER},
+    "full-authors": {"strategy": "full", "distillation": "authors", **PAPER},
     "unpruned": {"strategy": "standard", "unpruned": True, **OURS},
     "layer-dropping": {"strategy": "standard", "drop": True, **PAPER},
     "ordered": {"strategy": "full", "order": True, **PAPER},
@@ -65,6 +72,8 @@ def main() -> None:
     parser.add_argument("--change", default="{}", help="JSON of settings that differ from the method's")
     parser.add_argument("--name", default=None, help="what to call the result; default the method")
     parser.add_argument("--sentences", type=int, default=SST2_SENTENCES)
+    parser.add_argument("--metric", default=None, help="what the error is 1 minus of; default the task's own")
+    parser.add_argument("--points", type=int, default=0, help="score only this many random sub-networks, on validation data")
     args = parser.parse_args()
 
     import torch
@@ -74,6 +83,7 @@ def main() -> None:
     from secateur.catalogue import find
     from secateur.estimators.cost import Cost
     from secateur.estimators.shared_weights import SharedWeightsError, score
+    from secateur.rng import generator
     from secateur.spaces.pruning import Plan, Small
     from secateur.supernet import Supernet, importance, reorder
     from secateur.tasks import load_task
@@ -92,8 +102,9 @@ def main() -> None:
     train_rows = int(args.sentences * 0.7) if args.task == "sst2" else None
     valid_rows = int(args.sentences * 0.3) if args.task == "sst2" else None
     data = load_task(
-        Path(args.data) / args.task, tokenizer, seed=args.seed, max_length=128, max_train=train_rows, max_validation=valid_rows
-    )
+        Path(args.data) / args.task, tokenizer, metric=args.metric, seed=args.seed, max_length=128, max_train=train_rows,
+        max_validation=valid_rows,
+    )  # fmt: skip
 
     def fresh() -> Any:
         torch.manual_seed(args.seed)
@@ -109,25 +120,16 @@ def main() -> None:
             known["epochs"] = args.epochs
         return TrainingSettings(**{"batch_size": args.batch, "checkpoints": 0, "seed": args.seed, **known})
 
-    def write(share: float | str, values: dict[str, float], polished: bool, network: Any) -> None:
-        row = {
-            "task": args.task,
-            "seed": args.seed,
-            "method": args.name or args.method,
-            "share": share,
-            "polished": polished,
-            "metric": data.task.main,
-            "test": test(network),
-            **values,
-            "seconds": round(time.time() - began, 1),
-        }
+    def append(**row: Any) -> None:
+        known = {"task": args.task, "seed": args.seed, "method": args.name or args.method, "metric": data.task.main}
         with open(args.out, "a") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps({**known, **row, "seconds": round(time.time() - began, 1)}) + "\n")
+
+    def write(share: float | str, values: dict[str, float], polished: bool, network: Any) -> None:
+        append(share=share, polished=polished, test=test(network), **values)
 
     if method.get("chance"):
-        row = {"task": args.task, "method": "chance", "share": "none", "test": chance(data, "test")[data.task.main]}
-        with open(args.out, "a") as file:
-            file.write(json.dumps(row) + "\n")
+        append(share="none", test=chance(data, "test")[data.task.main])
         return
 
     test_batches = list(data.batches("test", 1024))
@@ -163,11 +165,18 @@ def main() -> None:
             reorder(supernet, importance(supernet, batches).order())
         strategy = find("strategy", method["strategy"])(space, k=method.get("k", 2))
         train_supernet(supernet, strategy, data, settings(method), Path(scratch) / "train", device=device)
+        whole = Small(supernet.shape)
+        if args.points:
+            drawn = whole.sample_many(args.points, generator(args.seed, "points"))
+            estimator = SharedWeightsError(supernet, whole, data, batch_size=1024, depths=False)
+            errors = [found.values["error"] for found in estimator.evaluate(drawn)]
+            sizes = [found.values["parameters"] for found in Cost(supernet, whole).evaluate(drawn)]
+            append(points=list(zip(errors, sizes, strict=True)))
+            return
         validation = score(supernet.model, data.task, data.batches("validation", 1024))["error"]
         write("unpruned", {"validation": 1 - validation, "share_used": 1.0}, False, supernet.model)
         if method.get("unpruned"):
             return
-        whole = Small(supernet.shape)
         estimator = SharedWeightsError(supernet, whole, data, batch_size=1024)
         scored: dict[str, tuple[Any, float]] = {}
         for architecture in candidates(whole, 0):

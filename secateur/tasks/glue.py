@@ -2,7 +2,7 @@
 
 The hub's test sets of GLUE have no labels, so the validation set is the test set here, as in Klein et al. (2024); what a search
 is validated on is split off the training data. MRPC and QQP are reported with accuracy and F1; the main metric is
-accuracy, because 1 − accuracy is the error that the pruning papers plot. STS-B's main metric is Spearman's correlation.
+accuracy, as elsewhere; the pruning papers plot 1 − F1 of these two. STS-B's main metric is Spearman's correlation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,16 @@ _SCORE, _DUPLICATE = (("score", "label"),), (("is_duplicate", "label"),)
 
 _ENTRIES = (
     _task("rte", _PAIR, _ENTAILMENT, "textual entailment of sentence pairs"),
-    _task("mrpc", _PAIR, ("not_equivalent", "equivalent"), "paraphrases in news sentences", "accuracy", "f1", aliases=_MRPC),
+    _task(
+        "mrpc",
+        _PAIR,
+        ("not_equivalent", "equivalent"),
+        "paraphrases in news sentences",
+        "accuracy",
+        "f1",
+        aliases=_MRPC,
+        papers="f1",
+    ),
     _task("stsb", _PAIR, None, "similarity of sentence pairs, 0 to 5", "spearman", "pearson", aliases=_SCORE),
     _task("cola", ("sentence",), ("unacceptable", "acceptable"), "grammatical acceptability", "matthews", "accuracy"),
     _task("sst2", ("sentence",), ("negative", "positive"), "sentiment of phrases from film reviews"),
@@ -54,6 +63,7 @@ _ENTRIES = (
         "accuracy",
         "f1",
         aliases=_DUPLICATE,
+        papers="f1",
     ),
     _task("wnli", _PAIR, ("not_entailment", "entailment"), "pronoun resolution as entailment"),
     _task("imdb", ("text",), ("neg", "pos"), "sentiment of film reviews", evaluation="test", hub=("stanfordnlp/imdb", None)),

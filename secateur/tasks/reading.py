@@ -31,6 +31,7 @@ def load_task(
     text: str | Sequence[str] | None = None,
     label: str | None = None,
     kind: str | None = None,
+    metric: str | None = None,
     seed: int = 0,
     max_length: int = 128,
     validation_share: float = 0.3,
@@ -49,6 +50,8 @@ def load_task(
     - own data with a dev file only: that is the test set, as above;
     - neither: `test_share` of the rows is held out first, then `validation_share` of what is left.
 
+    `metric` is what `error` is 1 minus of, where it is not to be the task's own main metric.
+
     All splits are seeded and stratified by class; `max_train` and its like sample after the split. Plain text is cut in order,
     its end held out. A tokenizer without a padding token gets its end-of-text token for one.
 
@@ -61,10 +64,12 @@ def load_task(
     source = resolve(data)
     prepare_tokenizer(tokenizer)
     if source.plain_text or kind == "language_modelling":
-        return _load_language(source, tokenizer, chosen_text, kind, seed, max_length, validation_share, test_share, limits)
+        found = _load_language(source, tokenizer, chosen_text, kind, seed, max_length, validation_share, test_share, limits)
+        return replace(found, task=found.task.scored_by(metric))
 
     tables = read(source)
     task, labels, spelt = _describe(source, tables, chosen_text, label, kind)
+    task = task.scored_by(metric)
     roles = _assign(source, tables, spelt, task)
     columns = Columns(task.text, task.label, task.choices)
     read_rows: dict[str, tuple[dict[str, list[str]], np.ndarray]] = {}
@@ -102,7 +107,9 @@ def _describe(
     """The task as the training data show it, how its labels are read, and the labels of each split as strings."""
     where, entry = source.path("train"), source.entry
     if entry is not None and kind is not None and kind != entry.kind:
-        entry = replace(entry, kind=kind, metrics=KINDS[kind][0], main=KINDS[kind][1], num_labels=None, label_names=None)
+        entry = replace(
+            entry, kind=kind, metrics=KINDS[kind][0], main=KINDS[kind][1], papers=None, num_labels=None, label_names=None
+        )
     kind = entry.kind if entry is not None else kind
     columns = find_columns(tables["train"], where, text=text, label=label, kind=kind, entry=entry)
     assert columns.label is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from secateur.errors import ConfigurationError
 
 #: Every kind of problem: kind → (its metrics, the main one). `error` is 1 − the main metric.
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -11,6 +13,14 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "multiple_choice": (("accuracy",), "accuracy"),
     "language_modelling": (("token_accuracy", "perplexity"), "token_accuracy"),
 }
+#: What an error can be 1 minus of, per kind; and the name that stands for what the pruning papers report.
+ERRORS: dict[str, tuple[str, ...]] = {
+    "classification": ("accuracy", "f1", "matthews"),
+    "regression": ("spearman", "pearson"),
+    "multiple_choice": ("accuracy",),
+    "language_modelling": ("token_accuracy",),
+}
+PAPERS = "papers"
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,21 @@ class Task:
     hub: tuple[str, str | None] | None = None
     #: Column names of other distributions of the same data: (theirs, ours).
     aliases: tuple[tuple[str, str], ...] = ()
+    #: What the pruning papers report where it is not the main metric.
+    papers: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that the task reads."""
         return (*self.text, *self.choices, *((self.label,) if self.label is not None else ()))
+
+    def scored_by(self, metric: str | None) -> Task:
+        """The task with this metric for its main one; `papers`: with what the papers report; None: as it is.
+
+        Raises ConfigurationError where this kind of task has no such metric.
+        """
+        chosen = self.papers or self.main if metric == PAPERS else metric or self.main
+        known = ERRORS[self.kind]
+        if chosen not in known:
+            raise ConfigurationError(f"`metric` must be {' or '.join(known)} for {self.kind}, got `{chosen}`.")
+        return replace(self, main=chosen, metrics=tuple(dict.fromkeys((chosen, *self.metrics))))

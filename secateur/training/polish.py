@@ -23,10 +23,10 @@ class PolishTrainer(StageTrainer):
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         loss, outputs = super().compute_loss(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
-        if self.settings.distillation_weight:
+        if self.settings.distillation_weight:  # else nobody need ask the teacher
             with torch.no_grad():
                 told = self.teacher(**{name: value for name, value in inputs.items() if name != "labels"})
-            loss = loss + self.distillation(outputs["logits"], told["logits"], inputs.get("labels"), num_items_in_batch)
+            loss = self.distilled(loss, outputs["logits"], told["logits"], inputs.get("labels"), num_items_in_batch)
         return (loss, outputs) if return_outputs else loss
 
 

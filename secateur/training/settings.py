@@ -21,6 +21,9 @@ MOST_EPOCHS = 10_000
 #: How the learning rate goes on after the warm-up: falling to 0 in a line or along a cosine, or staying.
 SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_warmup"}
 
+#: How a sub-network is distilled: as Klein et al. (2024) write it in equation 2, or as their published code does it.
+DISTILLATIONS = ("equations", "authors")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings(Settings):
@@ -35,6 +38,9 @@ class TrainingSettings(Settings):
     weight_decay: float = option(0.01, "Weight decay of AdamW.", least=0, most=100)
     max_grad_norm: float = option(1.0, "The largest gradient norm; 0: gradients are not clipped.", least=0, most=10**6)
     temperature: float = option(10.0, "Temperature of the distillation.", above=0, most=1_000)
+    distillation: str = option(
+        "equations", "How the papers' equations or their authors' code distils (docs/supernet.md).", known=DISTILLATIONS
+    )
     distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0, most=1_000)
     squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
     group_by_length: bool = option(True, "Put examples of similar length into the same batch.")

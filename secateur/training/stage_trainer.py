@@ -110,6 +110,7 @@ class StageTrainer(Trainer):
                 "Set CUDA_VISIBLE_DEVICES to one of them, or start a script of your own with `torchrun` (docs/how-to/gpu.md)."
             )
         self.settings = settings
+        self.as_authors = settings.distillation == "authors"
         self.regression = regression
         self.model_accepts_loss_kwargs = language_modelling  # only causal heads divide by the number of tokens
         self._loss_shifts_labels = language_modelling  # Trainer overlooks GPT-2's, and would count a token too many a row
@@ -117,23 +118,30 @@ class StageTrainer(Trainer):
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
 
-    def distillation(
-        self, student: torch.Tensor, teacher: torch.Tensor, labels: torch.Tensor | None, num_items_in_batch: Any
+    def distilled(
+        self, loss: torch.Tensor, student: torch.Tensor, teacher: torch.Tensor, labels: Any, num_items_in_batch: Any
     ) -> torch.Tensor:
-        """The weighted distance of a student's logits to its teacher's, on the scale of the loss it is added to."""
+        """A student's loss on its labels, with the weighted distance of its logits to its teacher's on the same scale.
+
+        In the authors' code the distance is multiplied by T², and in a regression it takes the place of the labels. Theirs is
+        the cross-entropy to the teacher's shares: the divergence and a constant, so the gradients are the same.
+        """
+        if not self.settings.distillation_weight:
+            return loss
         shared = num_items_in_batch is not None and self.model_accepts_loss_kwargs
         term = distillation_loss(
             student,
             teacher,
             temperature=self.settings.temperature,
             regression=self.regression,
-            squared_temperature=self.settings.squared_temperature,
+            squared_temperature=self.settings.squared_temperature or self.as_authors,
             labels=labels,
             items=num_items_in_batch if shared else None,
         )
         if shared and self.args.average_tokens_across_devices:  # the items are those of all processes, whose mean is taken
             term = term * self.accelerator.num_processes
-        return self.settings.distillation_weight * term
+        term = self.settings.distillation_weight * term
+        return term if self.regression and self.as_authors else loss + term
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         data: Any = self.train_dataset if train_dataset is None else train_dataset

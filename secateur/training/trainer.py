@@ -28,7 +28,7 @@ class SupernetTrainer(StageTrainer):
         self.strategy = strategy
 
     def training_step(self, model: Any, inputs: dict[str, Any], num_items_in_batch: Any = None) -> torch.Tensor:
-        """All passes of one step, each with its backward. Returns the mean of their losses."""
+        """All passes of one step, each with its backward unless it only teaches. Returns the mean of the losses trained on."""
         model.train()
         inputs = self._prepare_inputs(inputs)
         step, steps = self.state.global_step, self.state.max_steps
@@ -37,6 +37,8 @@ class SupernetTrainer(StageTrainer):
         shared = num_items_in_batch is not None and self.model_accepts_loss_kwargs
         scale = 1.0 if shared else 1.0 / self.current_gradient_accumulation_steps
         teacher: torch.Tensor | None = None
+        if self.as_authors and draws[0].teaches:
+            teacher, draws = self._told(model, inputs), draws[1:]
         total = torch.zeros((), device=self.args.device)
         for i, draw in enumerate(draws):
             no_sync = getattr(model, "no_sync", contextlib.nullcontext)
@@ -46,14 +48,20 @@ class SupernetTrainer(StageTrainer):
                     loss, outputs = self.compute_loss(
                         model, dict(inputs), return_outputs=True, num_items_in_batch=num_items_in_batch
                     )
-                    if draw.distilled and self.settings.distillation_weight:
+                    if draw.distilled:
                         assert teacher is not None, "a strategy must draw the whole network before it distils from it"
-                        loss = loss + self.distillation(outputs["logits"], teacher, inputs.get("labels"), num_items_in_batch)
+                        loss = self.distilled(loss, outputs["logits"], teacher, inputs.get("labels"), num_items_in_batch)
                 self.accelerator.backward(loss * scale)
             if draw.plan is None:
                 teacher = outputs["logits"].detach()
             total += loss.detach() * scale / len(draws)
         return total
+
+    def _told(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        """The whole network's logits, without a gradient."""
+        with torch.no_grad(), self.compute_loss_context_manager():
+            logits: torch.Tensor = model(**{name: value for name, value in inputs.items() if name != "labels"})["logits"]
+        return logits
 
 
 def train_supernet(

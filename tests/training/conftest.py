@@ -87,6 +87,7 @@ class Toy:
     def by_hand(self, model, batch, step=0, steps=1, detach=True):
         """Add the gradients of one step on `model`: masks, one loss for the sum of all passes, the term written out."""
         supernet, kind, settings = Supernet(model), self.data.task.kind, self.settings
+        authors = settings.distillation == "authors"
         total, teacher = 0.0, None
         for draw in self.strategy.draws(step, steps, generator(settings.seed, "train", step)):
             if draw.plan is None:
@@ -95,9 +96,13 @@ class Toy:
             else:
                 with masked(supernet, draw.plan):
                     outputs = model(**batch)
-            total = total + outputs.loss
+            if authors and (self.strategy.name == "kd" and draw.plan is None):
+                continue
+            if not (authors and kind == "regression" and draw.distilled and settings.distillation_weight):
+                total = total + outputs.loss
             if draw.distilled:
-                total = total + settings.distillation_weight * self.term(outputs.logits, teacher, batch, kind)
+                term = self.authors_term if authors else self.term
+                total = total + settings.distillation_weight * term(outputs.logits, teacher, batch, kind)
         total.backward()
 
     def term(self, student, teacher, batch, kind):
@@ -109,6 +114,17 @@ class Toy:
         if kind == "language_modelling":
             rows = rows[:, :-1][batch["labels"][:, 1:] != -100]
         return rows.mean() * (temperature**2 if self.settings.squared_temperature else 1.0)
+
+    def authors_term(self, student, teacher, batch, kind):
+        """The authors' own: T² times the cross-entropy to the teacher's softened answers."""
+        if kind == "regression":
+            return torch.nn.functional.mse_loss(student, teacher)
+        if kind == "language_modelling":
+            counted = batch["labels"][:, 1:] != -100
+            student, teacher = student[:, :-1][counted], teacher[:, :-1][counted]
+        temperature = self.settings.temperature
+        soft = torch.softmax(teacher / temperature, dim=-1)
+        return temperature**2 * torch.nn.functional.cross_entropy(student / temperature, soft)
 
 
 @pytest.fixture

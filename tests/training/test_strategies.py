@@ -37,7 +37,7 @@ def describe(draws, space):
 
 
 def test_all_six_are_there_and_in_the_catalogue():
-    assert set(names("strategy")) == {*EXPECTED, "random-linear"}
+    assert set(names("strategy")) == {*EXPECTED, "random-linear", "kd-linear"}
     assert all(find("strategy", name).name == name for name in names("strategy"))
 
 
@@ -98,12 +98,13 @@ def test_random_ones_follow_the_space():
     assert abs(np.corrcoef(depths.T)[0, 1]) < 0.08
 
 
-def test_random_linear_rises_with_the_steps():
+@pytest.mark.parametrize(("name", "smaller"), [("random-linear", [False]), ("kd-linear", [False, True, True])])
+def test_the_linear_ones_rise_with_the_steps(name, smaller):
     """Probability step / steps: binomial, within four standard deviations of it at every tenth of the run."""
-    strategy, repeats, steps = find("strategy", "random-linear")(SMALL, k=2), 1000, 10
+    strategy, repeats, steps = find("strategy", name)(SMALL, k=2), 1000, 10
     for step in range(steps):
         drawn = [strategy.draws(step, steps, generator(0, step, repeat)) for repeat in range(repeats)]
-        assert all(len(draws) == 1 and not draws[0].distilled for draws in drawn)
-        share = np.mean([draws[0].plan is not None for draws in drawn])
+        assert all([d.distilled for d in draws] in ([False], smaller) for draws in drawn)
+        share = np.mean([draws[-1].plan is not None for draws in drawn])
         p = step / steps
         assert abs(share - p) <= 4 * np.sqrt(p * (1 - p) / repeats), step

@@ -54,6 +54,40 @@ def test_temperature_and_weight_count(toy, same, gradients_of, tmp_path, changes
     same(run.recorder.steps[0], gradients_of(run.before))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("strategy", ["full", "kd"])
+def test_a_step_as_the_authors_distil(toy, same, gradients_of, tmp_path, kind, strategy):
+    """T² · cross-entropy to the soft answers + the label loss; a regression without the latter; kd's teacher untrained."""
+    run = toy(kind, strategy=strategy, distillation="authors", temperature=10.0).train(tmp_path)
+    run.by_hand(run.before, run.batches[0])
+    same(run.recorder.steps[0], gradients_of(run.before))
+
+
+def test_the_authors_kd_leaves_no_gradient_of_the_teacher(toy, same, tmp_path):
+    """One sub-network without layers: what only the whole network has gets no gradient."""
+    run = toy(strategy="kd", distillation="authors", k=1)
+    run.strategy.random = lambda n, rng, distilled: [run.strategy.smallest(distilled=True)]
+    run.train(tmp_path)
+    found = run.recorder.steps[0]
+    assert found
+    assert not [name for name, gradient in found.items() if ".layer." in name and gradient.abs().max() > 0]
+
+
+def test_the_authors_logged_loss_is_that_of_what_is_trained(toy, tmp_path):
+    """Regression: the mean of the distances to the teacher, without labels."""
+    run = toy("regression", strategy="kd", distillation="authors")
+    trainer = run.trainer(tmp_path)
+    trainer.train()
+    supernet = Supernet(run.before)
+    with torch.no_grad():
+        teacher = run.before(**run.batches[0]).logits
+        losses = []
+        for draw in run.strategy.draws(0, 1, generator(4, "train", 0))[1:]:
+            with masked(supernet, draw.plan) as model:
+                losses.append(((model(**run.batches[0]).logits - teacher) ** 2).mean().item())
+    assert trainer.state.log_history[0]["loss"] == pytest.approx(sum(losses) / 2, abs=1e-4)
+
+
 def test_the_teacher_is_detached(toy, same, gradients_of, tmp_path):
     run = toy(distillation_weight=5.0).train(tmp_path)
     run.by_hand(run.before, run.batches[0], detach=False)

@@ -38,7 +38,8 @@ KLEIN2024: dict[str, Any] = {
     "learning_rate": 2e-5,
     "batch_size": 4,
     "temperature": 10.0,
-    "squared_temperature": False,
+    "squared_temperature": True,
+    "distillation": "authors",
     "weight_decay": 0.0,
     "learning_rate_warmup": 0.0,
     "group_by_length": False,
@@ -123,6 +124,7 @@ class PruneSettings(RunSettings):
     k: int = option(2, "Random sub-networks per step.", panel=_TRAIN, least=0, most=1_000, flag="--k")
     temperature: float = shared(TrainingSettings, "temperature", 2.0, panel=_TRAIN)
     squared_temperature: bool = shared(TrainingSettings, "squared_temperature", True, panel=_TRAIN)
+    distillation: str = shared(TrainingSettings, "distillation", panel=_TRAIN)
     distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
     group_by_length: bool = shared(TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle")
     gradient_checkpointing: bool = shared(
@@ -181,6 +183,8 @@ class PruneSettings(RunSettings):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
         if len(parsed) == len(self.objectives) and (not names or names[0] != "error"):
             found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs come after it.")
+        if self.distillation == "authors" and not self.squared_temperature:
+            found.append("`squared_temperature` cannot be off where `distillation` is authors: their code multiplies by T².")
         for text in self.polish_at:
             tried(bound_on, "body_parameters", text, f"polish_at={text}")
         # The ends of ranges are checked against the model later.

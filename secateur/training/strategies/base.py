@@ -14,10 +14,14 @@ from secateur.spaces.pruning.plan import Plan
 
 @dataclass(frozen=True)
 class Draw:
-    """One pass of a step: the whole network (`plan` None) or a sub-network, distilled from the whole one's logits or not."""
+    """One pass of a step: the whole network (`plan` None) or a sub-network, distilled from the whole one's logits or not.
+
+    A pass that only `teaches` is there for its logits: the authors' way to distil does not train it.
+    """
 
     plan: Plan | None = None
     distilled: bool = False
+    teaches: bool = False
 
 
 class Strategy(ABC):

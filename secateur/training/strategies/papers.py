@@ -1,4 +1,4 @@
-"""The six strategies of Klein et al. (2024, section 4.1.3)."""
+"""The six strategies of Klein et al. (2024, section 4.1.3), and `kd` as their first code had it."""
 
 from __future__ import annotations
 
@@ -43,16 +43,29 @@ class Sandwich(Strategy):
 
 
 class InPlaceDistillation(Strategy):
-    """k random ones, distilled from the whole network, which is trained as well.
+    """k random ones, distilled from the whole network. The paper leaves open whether that is trained as well.
 
-    The paper leaves open whether it is. Its teacher is 'obtained for free', and a teacher whose head is never trained teaches
-    nothing: so it is.
+    By equation 2 we train it, for a head that is never trained teaches nothing; the authors' code does not.
     """
 
     name = "kd"
 
     def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
-        return [Draw(), *self.random(self.k, rng, distilled=True)]
+        return [Draw(teaches=True), *self.random(self.k, rng, distilled=True)]
+
+
+class LinearDistillation(Strategy):
+    """What `kd` was in the authors' first code: k distilled random ones with probability step / steps, else the whole network.
+
+    There the network that teaches is trained, in the other steps; in their later code it never is.
+    """
+
+    name = "kd-linear"
+
+    def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
+        if rng.random() >= step / steps:
+            return [Draw()]
+        return [Draw(teaches=True), *self.random(self.k, rng, distilled=True)]
 
 
 class Full(Strategy):

@@ -1,0 +1,90 @@
+"""Which way to train a super-network gives the best front, by the protocol of Klein et al. (2024, sections 4.1 and 4.1.3).
+
+    python experiment.py … --method kd --points 100 --out points.jsonl      # or grid.py, for every method, task and seed
+    python strategies.py points.jsonl
+
+Each row of the file has the validation errors and parameters of 100 random sub-networks. Per task and metric, both are
+normalised to their quantiles over all methods and seeds; the hypervolume is taken up to (2, 2), so 4 is the most there can be.
+Prints its mean and standard error over the seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from secateur.pareto import hypervolume, quantile_normalise
+
+#: A task and the metric whose complement is the error.
+Task = tuple[str, str]
+
+REFERENCE = np.array([2.0, 2.0])
+TITLES = {
+    "standard": "standard",
+    "random": "random",
+    "random-linear": "random-linear",
+    "sandwich": "sandwich",
+    "kd": "kd, by the equations",
+    "kd-authors": "kd, as in the authors' code",
+    "kd-linear-authors": "kd, as in the authors' first code",
+    "full": "full, by the equations",
+    "full-authors": "full, as in the authors' code",
+}
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows that have points; of a task, metric, method and seed that was run again, the last."""
+    rows = [row for row in map(json.loads, path.read_text().splitlines()) if "points" in row]
+    return list({(*_task(row), row["method"], row["seed"]): row for row in rows}.values())
+
+
+def _task(row: dict[str, Any]) -> Task:
+    return row["task"], row["metric"]
+
+
+def hypervolumes(rows: Iterable[dict[str, Any]]) -> dict[tuple[Task, str], list[float]]:
+    """((task, metric), method) → the hypervolumes of its seeds, in their order."""
+    ordered = sorted(rows, key=lambda row: row["seed"])
+    among: dict[Task, list[list[float]]] = {}
+    for row in ordered:
+        among.setdefault(_task(row), []).extend(row["points"])
+    out: dict[tuple[Task, str], list[float]] = {}
+    for row in ordered:
+        points = quantile_normalise(np.array(row["points"]), np.array(among[_task(row)]))
+        out.setdefault((_task(row), row["method"]), []).append(hypervolume(points, REFERENCE))
+    return out
+
+
+def cell(values: list[float] | None) -> str:
+    if not values:
+        return ""
+    error = f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.3f}{error}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Methods × tasks."""
+    found = hypervolumes(rows)
+    tasks = sorted(set(map(_task, rows)))
+    head = " | ".join(f"{task} ({metric})" for task, metric in tasks)
+    lines = [f"| hypervolume | {head} |", "|---|" + "---|" * len(tasks)]
+    for method in (*TITLES, *sorted({method for _, method in found} - set(TITLES))):
+        cells = [cell(found.get((task, method))) for task in tasks]
+        if any(cells):
+            lines.append(f"| {TITLES.get(method, method)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("points", type=Path)
+    print(table(read(parser.parse_args().points)))
+
+
+if __name__ == "__main__":
+    main()
