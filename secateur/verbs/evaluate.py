@@ -11,9 +11,8 @@ from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.report.terminal import echo
 from secateur.tasks.lm_scores import Questions, Scores, score_network, write_json
 from secateur.verbs.completion import DEVICES, among
-from secateur.verbs.signature import takes
+from secateur.verbs.signature import Model, takes
 
-Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, or auto: a GPU if there is one.", autocompletion=among(DEVICES))]
 
 

@@ -14,15 +14,12 @@ from secateur.errors import ConfigurationError
 from secateur.export import Exported
 from secateur.export.hub import check_push
 from secateur.export.hub import push as push_folder
-from secateur.verbs.completion import run_folders
 from secateur.verbs.exporting import Wanted
-from secateur.verbs.signature import Key, Shown, Under
+from secateur.verbs.signature import Key, RunOrTrained, Shown, Under
 
 
 def export(
-    run: Annotated[
-        Path, typer.Argument(help="The run's folder, or one that `secateur train` made.", autocompletion=run_folders)
-    ],
+    run: RunOrTrained,
     *,
     to: Annotated[
         Path | None,

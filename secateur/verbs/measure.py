@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from secateur.devices.setup import Setup
-from secateur.verbs.signature import takes, tells
+from secateur.verbs.signature import Model, takes, tells
 
 if TYPE_CHECKING:
     from secateur.devices.measurement import Measurement
 
-Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
 Generate = Annotated[
     int, typer.Option(help="Tokens to generate after a prompt of --length; prompt and tokens are timed separately. 0: none.")
 ]

@@ -19,12 +19,13 @@ from secateur.verbs.documented import parameters_of, written
 #: What several verbs take beside their settings.
 Shown = Annotated[bool, typer.Option("--progress/--quiet", help="Show progress.")]
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", autocompletion=run_folders)]
+RunOrTrained = Annotated[
+    Path, typer.Argument(help="The run's folder, or one that `secateur train` made.", autocompletion=run_folders)
+]
+Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
 Under = Annotated[
     list[str] | None,
-    typer.Option(
-        help="The best within a bound: latency=20ms, speedup=3x, body_parameters=50% (of the Transformer layers' parameters, "
-        "without embeddings and head). Repeat it for several."
-    ),
+    typer.Option(help="The best within a bound: latency=20ms, body_parameters=50% (Transformer layers only). Repeatable."),
 ]
 Key = Annotated[str | None, typer.Option(help="The one with this key; its first characters are enough (see the report).")]
 

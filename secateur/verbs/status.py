@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from secateur.checkpoints.folders import is_trained
 from secateur.errors import StudyError
 from secateur.paths import checked
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.design.training_status import status_of_training
 from secateur.runs.status import Status, status_of_run
-from secateur.verbs.completion import run_folders
-from secateur.verbs.signature import tells
+from secateur.verbs.signature import RunOrTrained, tells
 
 
 @tells
-def status(
-    run: Annotated[
-        Path, typer.Argument(help="The run's folder, or one that `secateur train` made.", autocompletion=run_folders)
-    ],
-) -> Status:
+def status(run: RunOrTrained) -> Status:
     """Show how far a run is: its stage, its progress, the time spent and left, and what to do next.
 
     Nothing is written, and the run is not disturbed. With --json, `state` is running, stopped or finished.

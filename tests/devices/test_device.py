@@ -23,7 +23,7 @@ def test_an_unknown_device_is_refused(name: str) -> None:
 
 
 def test_a_gpu_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="`device` cuda:99 is not there"):
+    with pytest.raises(ConfigurationError, match="`device` cuda:99 is not available"):
         resolve_device("cuda:99")
 
 

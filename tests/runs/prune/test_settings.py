@@ -52,7 +52,7 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
     [
         ({"objectives": ["parameters", "error"]}, "the first objective must be `error`, got `parameters`"),
         ({"objectives": ["error", "error"]}, "named twice"),
-        ({"objectives": 5}, "`5` is no objective"),
+        ({"objectives": 5}, "`5` is not an objective"),
         ({"model": "~nobody-of-this-name/model"}, "`~nobody-of-this-name/model` cannot be used"),
         ({"heads": "6..2"}, "6..2 is empty"),
         ({"polish_at": ["half"]}, "`half` is not a bound"),
