@@ -72,7 +72,8 @@ class SharedWeightsError(Estimator):
         versions = [(t.data_ptr(), 0 if t.is_inference() else t._version) for t in tensors]
         if versions != self._known[0]:
             self._known = versions, weights_digest(self.supernet.model)
-        return digest("shared weights", self._known[1], self.data.fingerprint, str(self.batch_size))
+        chosen = [self.data.task.main] if self.data.task.own else []
+        return digest("shared weights", self._known[1], self.data.fingerprint, str(self.batch_size), *chosen)
 
     @cached_property
     def batches(self) -> list[Batch]:

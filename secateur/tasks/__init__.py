@@ -5,6 +5,6 @@ from secateur.tasks.examples import Examples, TaskData
 from secateur.tasks.glue import TASKS
 from secateur.tasks.metrics import Scorer
 from secateur.tasks.reading import load_task
-from secateur.tasks.task import KINDS, Task
+from secateur.tasks.task import ERRORS, KINDS, PAPERS, Task
 
-__all__ = ["KINDS", "TASKS", "Examples", "Scorer", "Task", "TaskData", "check_data", "load_task"]
+__all__ = ["ERRORS", "KINDS", "PAPERS", "TASKS", "Examples", "Scorer", "Task", "TaskData", "check_data", "load_task"]

@@ -11,13 +11,17 @@ from secateur.errors import ConfigurationError, MissingExtraError, SecateurError
 from secateur.tasks.columns import SAMPLE, check_kind, find_columns, rename, text_columns
 from secateur.tasks.files import read_table
 from secateur.tasks.sources import Source, refuse_labels, resolve
-from secateur.tasks.task import KINDS
+from secateur.tasks.task import KINDS, check_metric
 
 _Found = TypeVar("_Found")
 
 
 def check_data(
-    data: str | Path, text: str | Sequence[str] | None = None, label: str | None = None, kind: str | None = None
+    data: str | Path,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    kind: str | None = None,
+    metric: str | None = None,
 ) -> list[str]:
     """Every fault that can be told cheaply, a line each; empty where there is none.
 
@@ -40,7 +44,15 @@ def check_data(
     if source is not None:
         known_kind = kind if kind in KINDS else None
         attempt(lambda: _check_content(source, columns, label, known_kind))
+        attempt(lambda: _check_metric(source, metric, known_kind))
     return faults
+
+
+def _check_metric(source: Source, metric: str | None, kind: str | None) -> None:
+    """What the rows alone say, whether they are classes or numbers, is seen by `load_task`."""
+    named = source.entry.kind if source.entry is not None else None
+    if known := "language_modelling" if source.plain_text else kind or named:
+        check_metric(metric, known)
 
 
 def _check_content(source: Source, text: tuple[str, ...] | None, label: str | None, kind: str | None) -> None:

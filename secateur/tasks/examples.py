@@ -80,9 +80,9 @@ class TaskData:
 
     def __post_init__(self) -> None:
         # The splits' content stands for the seed, the shares and the tokenizer: whatever does not change it does not matter.
-        settings = (
-            f"{self.task.name} {self.task.kind} {self.task.metrics} {self.task.main} {self.label_names} {self.max_length}"
-        )
+        # Which of its metrics was chosen does not either.
+        metrics, main = (self.task.own, self.task.own[0]) if self.task.own else (self.task.metrics, self.task.main)
+        settings = f"{self.task.name} {self.task.kind} {metrics} {main} {self.label_names} {self.max_length}"
         self.fingerprint = digest(settings, *(self.split(name).fingerprint for name in SPLITS))
 
     def split(self, name: str) -> Examples:

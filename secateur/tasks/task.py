@@ -23,6 +23,12 @@ ERRORS: dict[str, tuple[str, ...]] = {
 PAPERS = "papers"
 
 
+def check_metric(metric: str | None, kind: str) -> None:
+    """Raises ConfigurationError where an error cannot be 1 minus this metric in this kind of task."""
+    if metric not in (None, PAPERS, *ERRORS[kind]):
+        raise ConfigurationError(f"`metric` must be {' or '.join(ERRORS[kind])} for {kind}, got `{metric}`.")
+
+
 @dataclass(frozen=True)
 class Task:
     """What a network is asked to do.
@@ -49,6 +55,8 @@ class Task:
     aliases: tuple[tuple[str, str], ...] = ()
     #: What the pruning papers report where it is not the main metric.
     papers: str | None = None
+    #: Its own metrics, the main one first, where another was chosen to be the main one.
+    own: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -61,7 +69,7 @@ class Task:
         Raises ConfigurationError where this kind of task has no such metric.
         """
         chosen = self.papers or self.main if metric == PAPERS else metric or self.main
-        known = ERRORS[self.kind]
-        if chosen not in known:
-            raise ConfigurationError(f"`metric` must be {' or '.join(known)} for {self.kind}, got `{chosen}`.")
-        return replace(self, main=chosen, metrics=tuple(dict.fromkeys((chosen, *self.metrics))))
+        check_metric(chosen, self.kind)
+        if chosen == self.main:
+            return self
+        return replace(self, main=chosen, metrics=tuple(dict.fromkeys((chosen, *self.metrics))), own=self.metrics)

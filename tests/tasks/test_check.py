@@ -40,6 +40,21 @@ def test_columns(reviews: Path, arguments: dict, fault: str):
     assert fault in faults[0]
 
 
+def test_a_metric_that_the_kind_of_task_does_not_have(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """By the task's name, the kind that was given, or plain text; what the rows would say is not known yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SECATEUR_DATA", raising=False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    (tmp_path / "a.txt").write_text("words")
+    (fault,) = check_data("glue/stsb", metric="f1")
+    assert fault == "`metric` must be spearman or pearson for regression, got `f1`."
+    assert "must be token_accuracy for language_modelling" in check_data(tmp_path / "a.txt", metric="accuracy")[0]
+    assert "for classification" in check_data(reviews, "review", "stars", "classification", metric="pearson")[0]
+    assert check_data(reviews, "review", "stars", metric="pearson") == []
+    for given in ("f1", "papers"):
+        assert check_data("mrpc", metric=given) == []
+
+
 def test_files_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "a.txt").write_text("words")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.errors import UnknownNameError
-from secateur.tasks import KINDS, TASKS
+from secateur.errors import ConfigurationError, UnknownNameError
+from secateur.tasks import ERRORS, KINDS, TASKS
 from secateur.tasks.glue import named_task, require_task
 
 
@@ -26,6 +26,35 @@ def test_metrics_are_glues():
     assert set(TASKS["stsb"].metrics) == {"pearson", "spearman"}
     assert set(TASKS["mrpc"].metrics) == set(TASKS["qqp"].metrics) == {"accuracy", "f1"}
     assert {TASKS[name].main for name in ("rte", "sst2", "qnli", "mnli", "wnli", "imdb", "swag", "mrpc")} == {"accuracy"}
+
+
+def test_what_the_papers_report():
+    """F1 for MRPC and QQP, for the others their main metric."""
+    found = {name: task.scored_by("papers").main for name, task in TASKS.items()}
+    assert found == {name: task.main for name, task in TASKS.items()} | {"mrpc": "f1", "qqp": "f1"}
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=str)
+def test_any_metric_of_the_kind_can_be_the_main_one(task):
+    for metric in ERRORS[task.kind]:
+        found = task.scored_by(metric)
+        assert found.main == found.metrics[0] == metric
+        assert set(found.metrics) == {metric, *task.metrics}
+    assert task.scored_by(None) is task.scored_by(task.main) is task
+
+
+@pytest.mark.parametrize(
+    ("task", "metric", "said"),
+    [
+        ("stsb", "f1", "`metric` must be spearman or pearson for regression, got `f1`."),
+        ("rte", "pearson", "`metric` must be accuracy or f1 or matthews for classification, got `pearson`."),
+        ("swag", "f1", "`metric` must be accuracy for multiple_choice, got `f1`."),
+    ],
+)
+def test_a_metric_that_the_kind_does_not_have(task: str, metric: str, said: str):
+    with pytest.raises(ConfigurationError) as caught:
+        TASKS[task].scored_by(metric)
+    assert str(caught.value) == said
 
 
 def test_evaluation_splits():

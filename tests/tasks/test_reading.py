@@ -196,3 +196,18 @@ def test_real_glue(shared: Path, tokenizer, name: str, rows: int, evaluation: in
     if whole is not None:
         assert len(whole.train) + len(whole.validation) == rows
         assert len(whole.validation) == round(0.3 * rows)
+
+
+def test_the_metric_can_be_chosen(tmp_path: Path, reviews: Path, tokenizer):
+    """The examples are the same, so is their fingerprint; what the rows hold is known here."""
+    usual, chosen = (load_task(reviews, tokenizer, text="review", label="stars", metric=m) for m in (None, "matthews"))
+    assert (usual.task.main, usual.task.metrics) == ("accuracy", ("accuracy", "f1"))
+    assert (chosen.task.main, chosen.task.metrics) == ("matthews", ("matthews", "accuracy", "f1"))
+    assert chosen.fingerprint == usual.fingerprint
+    with pytest.raises(
+        ConfigurationError, match="`metric` must be accuracy or f1 or matthews for classification, got `pearson`"
+    ):
+        load_task(reviews, tokenizer, text="review", label="stars", metric="pearson")
+    (tmp_path / "a.txt").write_text("the film was good " * 200)
+    with pytest.raises(ConfigurationError, match="`metric` must be token_accuracy for language_modelling, got `f1`"):
+        load_task(tmp_path / "a.txt", tokenizer, max_length=8, metric="f1")

@@ -17,7 +17,7 @@ from secateur.paths import checked
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
-from secateur.tasks import TaskData, check_data, load_task
+from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
@@ -31,6 +31,7 @@ _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
 )
 #: Klein et al. (2024): section 3, appendix A. Only the meaning of zero differs, see docs/decisions.md.
 KLEIN2024: dict[str, Any] = {
+    "metric": PAPERS,
     "objectives": ["error", "parameters"],
     "searcher": "ehvi",
     "depths": False,
@@ -40,7 +41,8 @@ KLEIN2024: dict[str, Any] = {
     "temperature": 10.0,
     "squared_temperature": True,
     "distillation": "authors",
-    "weight_decay": 0.0,
+    "weight_decay": 0.01,
+    "max_grad_norm": 0.0,
     "learning_rate_warmup": 0.0,
     "group_by_length": False,
     "order": False,
@@ -85,6 +87,13 @@ class PruneSettings(RunSettings):
         "classification, regression, multiple_choice or language_modelling; inferred from the data by default.",
         panel=_DATA,
     )
+    metric: str | None = option(
+        None,
+        "What `error` is 1 minus of: accuracy, f1, matthews, spearman, pearson, token_accuracy, or papers (what the pruning "
+        "papers report); by default the task's main metric.",
+        panel=_DATA,
+        known=(*dict.fromkeys(name for names in ERRORS.values() for name in names), PAPERS),
+    )
     max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1, most=MOST_TOKENS)
     max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
     max_validation: int | None = option(
@@ -120,6 +129,7 @@ class PruneSettings(RunSettings):
     )
     learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.06, panel=_TRAIN)
     weight_decay: float = shared(TrainingSettings, "weight_decay", 0.01, panel=_TRAIN)
+    max_grad_norm: float = shared(TrainingSettings, "max_grad_norm", 1.0, panel=_TRAIN)
     batch_size: int = shared(TrainingSettings, "batch_size", 32, panel=_TRAIN)
     k: int = option(2, "Random sub-networks per step.", panel=_TRAIN, least=0, most=1_000, flag="--k")
     temperature: float = shared(TrainingSettings, "temperature", 2.0, panel=_TRAIN)
@@ -192,7 +202,7 @@ class PruneSettings(RunSettings):
             if getattr(self, name) is not None:
                 tried(Range.parse, getattr(self, name), name, most)
         tried(check_model, self.model, self.kind)
-        return [*found, *check_data(self.data, self.text, self.label, self.kind)]
+        return [*found, *check_data(self.data, self.text, self.label, self.kind, self.metric)]
 
     def with_usual_learning_rate(self, examples: int) -> Self:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""
@@ -208,6 +218,7 @@ class PruneSettings(RunSettings):
             text=self.text,
             label=self.label,
             kind=self.kind,
+            metric=self.metric,
             seed=self.seed,
             max_length=self.max_length,
             validation_share=self.validation_share,

@@ -61,6 +61,10 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"workers": 0}, "`workers` must be at least 1"),
         ({"store": "study.db"}, "URL of a database"),
+        ({"metric": "acuracy"}, "Did you mean `accuracy`"),
+        ({"kind": "classification", "metric": "spearman"}, "`metric` must be accuracy or f1 or matthews for classification"),
+        ({"preset": "klein2024", "squared_temperature": False}, "`squared_temperature` cannot be off"),
+        ({"distillation": "author"}, "Did you mean `authors`"),
     ],
 )
 def test_faults(given: dict[str, Any], change: dict[str, Any], said: str) -> None:
@@ -70,9 +74,9 @@ def test_faults(given: dict[str, Any], change: dict[str, Any], said: str) -> Non
 
 
 def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given: dict[str, Any]) -> None:
-    found = PruneSettings.resolve({**given, "learning_rate": 1e-3, "weight_decay": 0.5})
+    found = PruneSettings.resolve({**given, "learning_rate": 1e-3, "weight_decay": 0.5, "max_grad_norm": 0.25})
     training = found.training()
-    assert (training.epochs, training.learning_rate, training.weight_decay) == (8.0, 1e-3, 0.5)
+    assert (training.epochs, training.learning_rate, training.weight_decay, training.max_grad_norm) == (8.0, 1e-3, 0.5, 0.25)
     assert found.warming_up() == replace(training, epochs=1.0, learning_rate=5e-5)
     assert found.polishing() == replace(training, epochs=3.0, learning_rate=5e-5)
 

@@ -46,9 +46,10 @@ def test_the_papers_preset_to_the_letter(quick_prune: Any, tmp_path: Path) -> No
     paper = (c.space, c.strategy, c.searcher, c.learning_rate, c.batch_size, c.k, c.temperature)
     assert paper == ("small", "full", "ehvi", 2e-5, 4, 2, 10.0)
     assert PruneSettings.presets["klein2024"]["epochs"] == 5
-    assert (c.weight_decay, c.learning_rate_warmup, c.group_by_length, c.distillation_weight) == (0.0, 0.0, False, 1.0)
+    assert (c.weight_decay, c.learning_rate_warmup, c.group_by_length, c.distillation_weight) == (0.01, 0.0, False, 1.0)
+    assert (c.max_grad_norm, c.distillation, c.metric, run.metric) == (0.0, "authors", "papers", "accuracy")
     assert len(run.measured) > 1  # the report compares pruned networks also where none was polished
-    assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, False)
+    assert (c.order, c.polish, c.depths, c.squared_temperature) == (False, False, False, True)
     assert not run.polished
     assert all(t.origin == "asked" for t in run.trials)
     assert [r.name for r in Journal(run.store).rows()] == ["train", "search", "measure", "report"]
