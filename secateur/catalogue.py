@@ -37,6 +37,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
         "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
+        "exact": Entry("secateur.search:Exact", "the front itself, computed where costs add up over layers", ("design",)),
     },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -177,12 +177,12 @@ class Objective:
             return f"{self.name} {value:g} < {self.lower.resolve(whole):g}"
         return None
 
-    def excess(self, value: float) -> float:
-        """By how much a value breaks the absolute bounds, as a share of the bound; 0 where it keeps them."""
-        total = 0.0
+    def excess(self, value: Any) -> Any:
+        """By how much a value (or each of an array) breaks the absolute bounds, as a share of the bound; 0 if it does not."""
+        total: Any = 0.0
         for bound, sign in ((self.upper, 1), (self.lower, -1)):
             if bound is not None and not bound.relative:
-                total += max(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
+                total = total + np.maximum(0.0, sign * (value - bound.value) / (abs(bound.value) or 1.0))
         return total
 
     def __str__(self) -> str:

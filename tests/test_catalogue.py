@@ -27,7 +27,9 @@ def test_names_serve_jobs() -> None:
     assert catalogue.names("space") == (*catalogue.names("space", "prune"), *catalogue.names("space", "design"))
     assert "decoder" not in catalogue.names("space", "prune")
     assert catalogue.names("space", "design") == ("decoder",)
-    assert catalogue.names("searcher", "prune") == catalogue.names("searcher") == catalogue.names("searcher", "design")
+    assert (
+        (*catalogue.names("searcher", "prune"), "exact") == catalogue.names("searcher") == catalogue.names("searcher", "design")
+    )
     assert catalogue.names("strategy", "design") == ()
     assert catalogue.find("space", "small", "prune") is catalogue.find("space", "small")
     with pytest.raises(UnknownNameError, match=r"unknown space `small`\. Known: decoder\."):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
 from secateur.anatomy.inputs import longest_text
 from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError
 from secateur.estimators.base import Estimator, Evaluation
+from secateur.search.layer_sums import Around, LayerSums
 from secateur.spaces import decoder_counts
 from secateur.spaces.decoder_sizes import Sizes
 from secateur.spaces.pruning import Plan, PruningSpace
@@ -63,7 +66,7 @@ class Cost(Counted):
         return self.supernet.macs(plan, self.batch, self.length)
 
 
-class DecoderCost(Counted):
+class DecoderCost(Counted, LayerSums):
     """`decoder_parameters` (the quality proxy), `parameters` and `macs` of decoders."""
 
     yields = ("decoder_parameters", "parameters", "macs")
@@ -83,3 +86,18 @@ class DecoderCost(Counted):
             decoder_counts.macs(architecture, self.sizes, self.batch, self.length),
         )
         return dict(zip(self.yields, map(float, counted), strict=True))
+
+    # As sums over layers, of whose kinds only the inner widths count.
+
+    added = (True,)
+
+    def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:
+        return inner[:, None].astype(np.float64)
+
+    def quantities(self, around: Around, parts: np.ndarray) -> dict[str, np.ndarray]:
+        backbone, width, embedding, factor, layers = around
+        inner = parts[:, 0]
+        decoder = decoder_counts.decoder_count(backbone, width, layers, inner)
+        outside = decoder_counts.embedding_count(backbone, width, embedding, factor, self.sizes)
+        macs = decoder_counts.macs_count(backbone, width, layers, inner, embedding, factor, self.sizes, self.batch, self.length)
+        return dict(zip(self.yields, (decoder, decoder + outside, macs), strict=True))

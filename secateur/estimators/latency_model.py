@@ -16,8 +16,9 @@ from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.latency_fit import Pair, feature_names, features, held_back, pair_of, relative_errors, solve
+from secateur.estimators.latency_fit import LAYER, Pair, feature_names, features, held_back, pair_of, relative_errors, solve
 from secateur.estimators.latency_sample import USUAL, Fitting, Sample, sample
+from secateur.search.layer_sums import Around, LayerSums
 from secateur.spaces.base import Space
 
 
@@ -173,7 +174,7 @@ def _coefficients(measured: Sequence[tuple[Architecture, float]], pairs: tuple[P
     return dict(zip(feature_names(pairs), found.tolist(), strict=True))
 
 
-class PredictedLatency(Estimator):
+class PredictedLatency(Estimator, LayerSums):
     """`latency` in seconds by a LatencyModel: free, so that bounds on it are checked before anything is built."""
 
     yields = ("latency",)
@@ -197,3 +198,19 @@ class PredictedLatency(Estimator):
             else Evaluation({"latency": next(seconds)}, details={"latency_source": "model"})
             for fault in faults
         ]
+
+    # As sums over layers.
+
+    added = (True,)
+
+    def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:
+        ones = np.ones(len(heads))
+        described = np.stack([ones, ones * width, ones * width * width, heads, inner, width * inner], axis=1)
+        return np.asarray(described @ [self.model.coefficients[name] for name in LAYER])[:, None]
+
+    def quantities(self, around: Around, parts: np.ndarray) -> dict[str, np.ndarray]:
+        pair = (around.embedding, around.factor)
+        if around.backbone != self.model.backbone or pair not in self.model.pairs:
+            return {"latency": np.full(len(parts), np.inf)}
+        constant, slope = (self.model.coefficients[name] for name in feature_names([pair])[len(LAYER) :])
+        return {"latency": parts[:, 0] + constant + slope * around.width}

@@ -10,8 +10,8 @@ def dominates(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all(a <= b) and np.any(a < b))
 
 
-def non_dominated(points: np.ndarray) -> np.ndarray:
-    """A boolean (n,) array: which of the points (n, m) no other dominates. Equal points are all kept.
+def non_dominated(points: np.ndarray, *, equal: bool = True) -> np.ndarray:
+    """A boolean (n,) array: which of the points (n, m) no other dominates. Equal points are all kept, or the first of them.
 
     Raises ValueError for a number that is not finite.
     """
@@ -20,7 +20,7 @@ def non_dominated(points: np.ndarray) -> np.ndarray:
         return np.zeros(0, dtype=bool)
     import moocore
 
-    return np.asarray(moocore.is_nondominated(points, keep_weakly=True))
+    return np.asarray(moocore.is_nondominated(points, keep_weakly=equal))
 
 
 def ranks(points: np.ndarray) -> np.ndarray:

@@ -148,7 +148,7 @@ class Work(ABC):
             )
             study.run(Stop(trials=wanted))
         if study.exhausted:
-            self.note(f"The searcher found nothing new after {ended} of {wanted} trials and stopped.")
+            self.note(study.searcher.ending.format(ended=ended, wanted=wanted))
         if not study.front().members:
             raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
 

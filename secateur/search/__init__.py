@@ -3,10 +3,11 @@
 from secateur.search.base import Searcher
 from secateur.search.ehvi import Ehvi
 from secateur.search.evolution import Evolution
+from secateur.search.exact import Exact
 from secateur.search.local import LocalSearch
 from secateur.search.mo_rea import MoRea
 from secateur.search.model import ModelSearcher
 from secateur.search.nsga2 import Nsga2
 from secateur.search.random import Random
 
-__all__ = ["Ehvi", "Evolution", "LocalSearch", "MoRea", "ModelSearcher", "Nsga2", "Random", "Searcher"]
+__all__ = ["Ehvi", "Evolution", "Exact", "LocalSearch", "MoRea", "ModelSearcher", "Nsga2", "Random", "Searcher"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from secateur.search.base import Searcher
 from secateur.spaces.base import Space
 from secateur.trial import Trial
 
-Check = Callable[[Architecture], bool]
+Start = Callable[[], list[Architecture]]
+Excess = Callable[[Architecture], float]
 
 
 class Evolution(Searcher):
@@ -26,9 +28,10 @@ class Evolution(Searcher):
 
     An iteration ends when as many asked results are in as it has children. The front and the parents' draw are taken at that
     moment, from results alone, so that a resumed search has the same parents, whatever was pending. With `hull`, parents
-    come from the lower convex hull of the front. `feasible` is a check that costs nothing: what fails it is never proposed.
-    `bounds` are on what is not optimised. While no result is feasible, every second proposal is a change of the results
-    nearest to their bounds, the others random.
+    come from the lower convex hull of the front. What `start` gives comes before the random draws. `excess` says at no cost by
+    how much an architecture breaks bounds: random draws are changed until they break none, and only such are proposed. `bounds`
+    are on what is not optimised. While no result is feasible, every second proposal is a change of the results nearest to
+    their bounds, the others random.
     """
 
     name = "evolution"
@@ -44,7 +47,8 @@ class Evolution(Searcher):
         crossovers: int = 40,
         probability: float = 0.3,
         hull: bool = False,
-        feasible: Check | None = None,
+        start: Start = list,
+        excess: Excess = lambda _: 0.0,
         bounds: Sequence[Objective] = (),
         **more: Any,
     ) -> None:
@@ -69,7 +73,8 @@ class Evolution(Searcher):
         self.children = mutations + crossovers
         self.probability = probability
         self.hull = hull
-        self._feasible = feasible
+        self._start = start
+        self._excess_of = excess
         #: All that has bounds, optimised or not.
         self._bounded = (*self.objectives, *bounds)
         self._size = parents
@@ -105,11 +110,28 @@ class Evolution(Searcher):
 
     def _propose(self, rng: Generator) -> Architecture | None:
         if not self.parents:
+            begun = next((a for a in self._beginning if self._is_new(a)), None)
             near = self._nearly() if self.asked % 2 else []
-            return self._unseen(lambda: self._mutant(near, rng) if near else self.space.sample(rng))
+            return begun or self._unseen(lambda: self._mutant(near, rng) if near else self._within_bounds(rng))
         crossing = (self.asked - self.population) % self.children >= self.mutations and len(self.parents) > 1
         found = self._unseen(lambda: self._cross(rng)) if crossing else None
         return found or self._unseen(lambda: self._mutant(self.parents, rng))
+
+    @cached_property
+    def _beginning(self) -> list[Architecture]:
+        return self._start()
+
+    def _within_bounds(self, rng: Generator) -> Architecture:
+        """A random draw, changed step by step until it keeps the bounds that can be told at no cost."""
+        found = self.space.sample(rng)
+        excess = self._excess_of(found)
+        for _ in range(self.tries):
+            if excess == 0:
+                break
+            other = self.space.mutate(found, rng)
+            if (less := self._excess_of(other)) <= excess:
+                found, excess = other, less
+        return found
 
     def _mutant(self, parents: Sequence[Architecture], rng: Generator) -> Architecture:
         return self.space.mutate(parents[int(rng.integers(len(parents)))], rng, self.probability)
@@ -127,7 +149,7 @@ class Evolution(Searcher):
 
     def _excess(self, trial: Trial) -> float:
         """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
-        return sum(o.excess(trial.values[o.name]) for o in self._bounded if o.name in trial.values)
+        return float(sum(o.excess(trial.values[o.name]) for o in self._bounded if o.name in trial.values))
 
     def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
-        return super()._is_new(architecture, budget) and (self._feasible is None or self._feasible(architecture))
+        return super()._is_new(architecture, budget) and self._excess_of(architecture) == 0

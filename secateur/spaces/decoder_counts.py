@@ -70,14 +70,29 @@ def macs(architecture: Architecture, sizes: Sizes, batch: int, length: int) -> i
     cluster, as the networks do. Norms, activations, biases and the look-up of embeddings are not counted.
     """
     backbone, width, inner, embedding, factor = _of(architecture)
-    layers, tokens = len(inner), batch * length
+    return int(macs_count(backbone, width, len(inner), sum(inner), embedding, factor, sizes, batch, length))
+
+
+def macs_count(
+    backbone: str,
+    width: int,
+    layers: int,
+    inner: Number,
+    embedding: int,
+    factor: int,
+    sizes: Sizes,
+    batch: int,
+    length: int,
+) -> Number:
+    """`macs` of numbers or arrays (n,); `inner` is the sum of the layers' inner widths."""
+    tokens = batch * length
     if backbone == "gpt2":
         attention = tokens * (4 * width * width + 2 * width * length)
     else:
         seen = length + sizes.recurrence
         attention = tokens * 2 * width * width + batch * seen * 2 * width * width + seen * width * width
         attention += 3 * tokens * seen * width
-    total = layers * attention + tokens * 2 * width * sum(inner)
+    total = layers * attention + tokens * 2 * width * inner
     if embedding == 0:
         return total + tokens * width * sizes.vocabulary
     parts = sizes.clusters(embedding, factor)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from secateur.architecture import Architecture
@@ -12,6 +13,7 @@ from secateur.devices.setup import Setup
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.rng import generator
+from secateur.search.layer_sums import Around
 from secateur.spaces.decoder import Decoder, architecture
 from secateur.spaces.decoder_counts import parameters
 
@@ -99,3 +101,24 @@ def test_none_needs_less_than_the_smallest_of_each_width_and_embedding(backbone:
 
     assert least(space.smallest_of_each()) <= least(space.sample_many(300, generator(2, backbone)))
     assert all(space.contains(found) for found in space.smallest_of_each())
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+@pytest.mark.parametrize(("length", "vocabulary"), [(32, 20), (16, 2000)])
+def test_sums_over_layers_are_the_full_pass(backbone: str, length: int, vocabulary: int) -> None:
+    """Where layers peak above the output (a small vocabulary) and where they do not; states that layers keep only bound it."""
+    build = Builder(Sizes(vocabulary=vocabulary, positions=48))
+    setup = Setup(length=length, kind="language_modelling")
+    space = Decoder(backbone, **SIZES)
+    sums, full = PredictedMemory(build.meta, setup), MemoryEstimator(build.meta, setup)
+    for width in space.allowed.width:  # as the exact search asks, for all layers of a width at once
+        kinds = np.array([(h, i) for h in space.allowed.heads_of[width] for i in space.allowed.inner_of[width]])
+        sums.parts(backbone, width, kinds[:, 0], kinds[:, 1])
+    for a in space.sample_many(12, generator(3, backbone)):
+        heads, inner = np.array(a["heads"]), np.array(a["inner"])
+        around = Around(backbone, *(a[name] for name in ("width", "embedding", "factor")), len(heads))  # type: ignore[arg-type]
+        parts = sums.parts(backbone, around.width, heads, inner)
+        together = np.where(sums.added, parts.sum(axis=0), parts.max(axis=0))[None]
+        found, true = float(sums.quantities(around, together)["memory"][0]), full.evaluate([a])[0].values["memory"]
+        assert found == true if backbone == "gpt2" or vocabulary == 2000 else true <= found <= 1.2 * true
+        assert sums.evaluate([a]) == full.evaluate([a])

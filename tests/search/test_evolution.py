@@ -9,6 +9,7 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound, Objective
 from secateur.pareto import convex_hull, hypervolume
+from secateur.rng import generator
 from secateur.search import Evolution, Random, Searcher
 from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters
@@ -134,22 +135,43 @@ def test_hull_takes_parents_from_the_lower_convex_hull() -> None:
 
 
 def test_what_fails_the_free_check_is_never_proposed() -> None:
-    def few(a: Architecture) -> bool:
-        return decoder_parameters(a) <= 1_500_000
+    def excess(a: Architecture) -> float:
+        return max(0.0, decoder_parameters(a) - 1_500_000)
 
-    searcher = small(feasible=few)
+    searcher = small(excess=excess)
     asked = run(searcher, 40)
     assert len(asked) == 40
-    assert all(few(a) for a in asked)
+    assert all(excess(a) == 0 for a in asked)
+
+
+def test_bounds_that_hardly_any_draw_keeps_are_approached_step_by_step() -> None:
+    searcher = small()
+    counts = sorted(decoder_parameters(a) for a in searcher.space.sample_many(2000, generator(0, "counts")))
+    low, high = counts[0] * 0.9, counts[0] * 1.1
+
+    def excess(a: Architecture) -> float:
+        return max(0.0, decoder_parameters(a) - high, low - decoder_parameters(a))
+
+    rare = small(excess=excess)
+    rare.tries = 100
+    assert sum(excess(a) == 0 for a in searcher.space.sample_many(100, generator(1, "draws"))) == 0
+    assert all(low <= decoder_parameters(t.architecture) <= high for t in rare.ask(5))
+    assert rare.asked == 5
+
+
+def test_what_it_starts_from_comes_first_and_within_bounds() -> None:
+    first = small().space.sample_many(6, generator(9, "start"))
+    searcher = small(start=lambda: first, excess=lambda a: float(a.key == first[2].key))
+    assert [t.key for t in searcher.ask(7)[:5]] == [a.key for n, a in enumerate(first) if n != 2]
 
 
 def test_a_check_that_nothing_passes_ends_the_search() -> None:
-    searcher = small(feasible=lambda a: False)
+    searcher = small(excess=lambda a: 1.0)
     searcher.tries = 20
     assert searcher.ask(3) == []
     problem = toy("layer")
     one = problem.space.largest().key
-    narrow = Evolution(problem.space, problem.objectives, feasible=lambda a: a.key == one)
+    narrow = Evolution(problem.space, problem.objectives, excess=lambda a: float(a.key != one))
     narrow.tries = 1
     assert [p.architecture.key for p in narrow.ask(5)] == [one], "a small space is scanned for what is left"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ from secateur import catalogue
 from secateur.catalogue import explained, listed
 from secateur.devices.setup import Setup
 from secateur.objectives import Bound, Objective, serving
+from secateur.runs.design.searching import not_adding_up
 from secateur.runs.settings import Faults, RunSettings
 from secateur.settings import DAY, MOST_TOKENS, MOST_TRIALS, option, shared, shown
 from secateur.spaces.decoder import LARGE, PAPER, Decoder
@@ -29,7 +31,7 @@ class DesignSettings(RunSettings):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
         # Javaheripi et al. (2022): every candidate is measured, parents come from the convex hull of what was measured.
-        "javaheripi2022": {"factor": [4], "hull": True, "measure": "all"},
+        "javaheripi2022": {"factor": [4], "searcher": "evolution", "hull": True, "measure": "all"},
         "large": {**LARGE, "bounds": ["parameters>=300M<=500M"]},
     }
 
@@ -64,7 +66,18 @@ class DesignSettings(RunSettings):
         "A bound on a quantity that is not optimised: 'parameters<=30M', 'decoder_parameters>=5M'. Repeat it for several.",
         flag="--bound",
     )
-    searcher: str = option("evolution", f"{explained('searcher', 'design')}.", panel=_SEARCH)
+    searcher: str | None = option(
+        None,
+        f"{explained('searcher', 'design')}; by default exact if everything you ask for adds up over layers, otherwise "
+        "evolution from an exact start.",
+        panel=_SEARCH,
+    )
+    start: str = option(
+        "random",
+        "What evolution starts from: random draws, or exact: first the exact front of the costs that add up over layers.",
+        panel=_SEARCH,
+        known=("random", "exact"),
+    )
     # 100 at random, then 30 iterations of 80 children
     trials: int = option(2500, "How many architectures the searcher may try.", least=1, most=MOST_TRIALS)
     hull: bool = option(False, "Take evolution's parents from the front's convex hull.", panel=_SEARCH)
@@ -98,6 +111,11 @@ class DesignSettings(RunSettings):
             if name in out:
                 several = out[name] if isinstance(out[name], list | tuple) else [out[name]]
                 out[name] = [str(v) for v in several]
+        if out.get("searcher") is None:
+            asked = [*out.get("objectives", cls.usual("objectives")), *out.get("bounds", [])]
+            unfit = not_adding_up([re.split("[<>]", text)[0].strip() for text in asked], out.get("measure", cls.measure))
+            out["searcher"] = "evolution" if unfit or out.get("hull") else "exact"
+            out.setdefault("start", "exact" if unfit else cls.start)
         cutoffs = out.get("cutoffs")
         if cutoffs is not None and not isinstance(cutoffs, str):
             out["cutoffs"] = ",".join(map(shown, cutoffs if isinstance(cutoffs, list | tuple) else [cutoffs]))
@@ -115,6 +133,8 @@ class DesignSettings(RunSettings):
             found.tried(self.sizes)
         if self.hull and self.searcher != "evolution" and self.preset != "javaheripi2022":
             found.append(f"`hull` is for the searcher `evolution`, got `{self.searcher}`.")
+        if self.start == "exact" and self.searcher != "evolution":
+            found.append(f"`start` is for the searcher `evolution`, got `{self.searcher}`.")
         if self.backbone == "gpt2" and 0 < self.positions < self.length <= MOST_TOKENS:
             found.append(f"`length` must be at most `positions` ({self.positions}), got {self.length}.")
         if self.runtime != "torch" and self.device not in ("cpu", "auto"):
@@ -127,6 +147,9 @@ class DesignSettings(RunSettings):
             for texts in (self.objectives, self.bounds)
         )
         names, proxies = [o.name for o in parsed], serving(self.verb, "max")
+        unfit = not_adding_up([o.name for o in (*parsed, *bounded)], self.measure)
+        if unfit and self.searcher == "exact":
+            found.append(f"`exact` needs quantities that add up over layers, and `{unfit[0]}` does not. Take `evolution`.")
         if len(set(names)) < len(names):
             found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
         if len(parsed) == len(self.objectives) and (not names or names[0] not in proxies):

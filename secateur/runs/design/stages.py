@@ -23,15 +23,18 @@ from secateur.estimators.measuring import measuring
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.together import Together
 from secateur.estimators.turns import Found, measure_in_turns
+from secateur.objectives import Objective
 from secateur.report.numbers import with_unit
-from secateur.rng import generator
 from secateur.runs.bounds import check_bounds
 from secateur.runs.design.baselines import LAYERS, Baseline, layer_scaled
 from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import DesignMember, DesignRun
+from secateur.runs.design.searching import exact_start
 from secateur.runs.progress import Progress
 from secateur.runs.stages import Stage, Work
 from secateur.runs.timing import Effort
+from secateur.search.exact import Solution
+from secateur.search.layer_sums import LayerSums
 from secateur.trial import MEASURED, Status, Trial
 
 #: How often each network that is compared has its turn, at least: more seconds are more turns, of one second each.
@@ -113,13 +116,24 @@ class DesignWork(Work):
         self.progress.say(str(model.report))
 
     def searcher(self) -> Any:
-        options: dict[str, Any] = {"seed": self.c.seed}
+        run, options = self.run, {"seed": self.c.seed}
+        if self.c.searcher == "exact":
+            options |= {"sums": self._sums, "bounds": run.bounds}
         if self.c.searcher == "evolution":
-            counted = Together([], self.run.objectives, self.run.bounds)
-            # Whether the counted costs keep their bounds: asked before anything is built.
-            options["feasible"] = lambda architecture: counted.violated(self.cost.count(architecture)) is None
-            options |= {"hull": bool(self.c.hull), "bounds": self.run.bounds}
+            options |= {"excess": self._excess, "hull": bool(self.c.hull), "bounds": run.bounds}
+            if self.c.start == "exact":
+                options["start"] = lambda: exact_start(run.space, self._sums(), run.objectives, run.bounds, self.c.seed)
         return find("searcher", self.c.searcher)(self.run.space, self.run.objectives, **options)
+
+    def _excess(self, architecture: Architecture) -> float:
+        """By how much the counted costs break their bounds: asked before anything is built."""
+        counted = self.cost.count(architecture)
+        return float(sum(o.excess(counted[o.name]) for o in (*self.run.objectives, *self.run.bounds) if o.name in counted))
+
+    def _sums(self) -> list[LayerSums]:
+        """What adds up over layers."""
+        found: list[LayerSums] = [e for e in self.estimators() if isinstance(e, LayerSums)]
+        return found if self.c.measure == "front" else [*found, self._predicted_memory]
 
     def estimators(self) -> list[Estimator]:
         found: list[Estimator] = [self.cost, *self._proxies()]
@@ -136,11 +150,16 @@ class DesignWork(Work):
         return found
 
     def not_even_asked(self) -> str:
-        bounds = [o for o, _ in self.asked() if o.name in self.cost.yields]
-        counts = [self.cost.count(a) for a in self.run.space.sample_many(2000, generator(self.c.seed, "nearest"))]
-        nearest = min(counts, key=lambda counted: sum(o.excess(counted[o.name]) for o in bounds))
-        there = ", ".join(with_unit(name, nearest[name]) for name in dict.fromkeys(o.name for o in bounds))
-        return f"nothing was found that meets all bounds at once. The nearest of 2,000 random architectures has {there}."
+        sums = self._sums()
+        known = {name for some in sums for name in some.yields}
+        asked = [(o, text) for o, text in self.asked() if o.name in known and (o.upper or o.lower)]
+        bounds = [o for o, _ in asked]
+        solution = Solution.of(self.run.space, sums, [Objective("decoder_parameters", "max")], bounds)
+        said = f"{', '.join(f'`{text}`' for _, text in asked)}{' at once' * (len(asked) > 1)}"
+        if solution.nearest is None:
+            return f"nothing was found that meets {said}, though {solution.architecture(0)} does. Allow more trials."
+        there = ", ".join(with_unit(name, solution.nearest[name]) for name in dict.fromkeys(o.name for o in bounds))
+        return f"no architecture meets {said}. The nearest has {there}."
 
     @property
     def _identity(self) -> str:
