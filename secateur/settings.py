@@ -168,6 +168,11 @@ class Settings:
         found = (o.fault(prefix + name, hints[name], getattr(self, name)) for name, o in self.options().items())
         return [fault for fault in found if fault is not None]
 
+    def sound(self, *names: str) -> bool:
+        """Whether these fields are right by themselves; what is not has been said, and need not be said in other words."""
+        hints, options = self.hints(), self.options()
+        return all(options[name].fault(name, hints[name], getattr(self, name)) is None for name in names)
+
     def type_faults(self) -> list[str]:
         """Which fields are not of their type."""
         found = (Option().fault(name, hint, getattr(self, name)) for name, hint in self.hints().items())

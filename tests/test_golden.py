@@ -33,8 +33,8 @@ LIBRARIES = {"ehvi": ("torch", "botorch", "gpytorch"), "nsga2": ("optuna",)}
 SEARCHERS: dict[str, Callable[..., Any]] = {
     "random": Random,
     "local": LocalSearch,
-    "mo-rea": partial(MoRea, population_size=10, sample_size=5),
-    "nsga2": partial(Nsga2, population_size=8),
+    "mo-rea": partial(MoRea, population=10, sample=5),
+    "nsga2": partial(Nsga2, population=8),
     "ehvi": partial(Ehvi, initial=6),
     "evolution": partial(Evolution, population=10, parents=5, mutations=6, crossovers=6),
 }

@@ -18,8 +18,8 @@ import numpy as np
 SETTINGS: dict[str, dict[str, int]] = {
     "random": {},
     "local": {},
-    "mo-rea": {"population_size": 20, "sample_size": 5},
-    "nsga2": {"population_size": 15},
+    "mo-rea": {"population": 20, "sample": 5},
+    "nsga2": {"population": 15},
     "ehvi": {},
 }
 REFERENCE = np.array([0.55, 1.05])  # error of a constant answer, and the whole body, both with a margin

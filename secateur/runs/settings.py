@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
-from secateur.catalogue import listed
+from secateur.catalogue import find, listed
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
 from secateur.paths import reason
-from secateur.settings import MOST_THREADS, Settings, fits, option
+from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, fits, option
 from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
 
@@ -46,6 +46,20 @@ class RunSettings(Settings):
     store: str | None = option(
         None,
         "Keep the study in this database (postgresql://…, password in ~/.pgpass) instead of a file in the run's folder.",
+        panel="The search",
+    )
+    population: int | None = option(
+        None,
+        "How many results mo-rea, nsga2 and evolution breed from; by default a tenth of the trials, 10 to 100 (nsga2: 50).",
+        least=1,
+        most=MOST_TRIALS,
+        panel="The search",
+    )
+    sample: int | None = option(
+        None,
+        "How many of the population mo-rea draws a parent from; by default half of it, at most 10.",
+        least=1,
+        most=MOST_TRIALS,
         panel="The search",
     )
     workers: int = option(
@@ -86,6 +100,16 @@ class RunSettings(Settings):
         if self.store is not None and ("://" not in str(self.store) or self.store in MEMORY):
             # What was given is not said: it may hold a password.
             found.append("`store` must be the URL of a database that outlives the run, such as postgresql://user@host/name.")
+        return found
+
+    def check_sizes(self, searcher: str, trials: int) -> None:
+        """Raises ConfigurationError where a population or sample is given that the searcher cannot have."""
+        if (self.population is not None or self.sample is not None) and self.sound("population", "sample"):
+            self.searcher_sizes(searcher, trials)
+
+    def searcher_sizes(self, searcher: str, trials: int) -> dict[str, int]:
+        """The population and sample of a searcher that has such."""
+        found: dict[str, int] = find("searcher", searcher, self.verb).sizes(trials, self.population, self.sample)
         return found
 
     def kept(self) -> dict[str, Any]:

@@ -18,6 +18,11 @@ from secateur.spaces.base import Space
 from secateur.trial import Status, Trial, level
 
 
+def fitting(trials: int, most: int) -> int:
+    """A population for so many trials: a tenth of them, so that most are bred and not drawn, but 10 to `most`."""
+    return min(most, max(10, trials // 10))
+
+
 class Searcher(ABC):
     """Subclasses say how to propose one architecture; the bookkeeping is here.
 
@@ -58,6 +63,17 @@ class Searcher(ABC):
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
         """Why this searcher cannot serve the space and objectives, or None where it can."""
         return None
+
+    @classmethod
+    def sizes(cls, trials: int, population: int | None = None, sample: int | None = None) -> dict[str, int]:
+        """The sizes of its population and of the sample drawn from it: as given, else as they fit so many trials.
+
+        Raises ConfigurationError for one that this searcher does not have.
+        """
+        for name, given in (("population", population), ("sample", sample)):
+            if given is not None:
+                raise ConfigurationError(f"`{name}` cannot be set: the searcher `{cls.name}` has none.")
+        return {}
 
     def ask(self, n: int = 1) -> list[Trial]:
         """Up to `n` trials to run; fewer, or none, where nothing new was found within bounded tries."""

@@ -13,7 +13,7 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.pareto import convex_hull
 from secateur.rng import Generator, generator
-from secateur.search.base import Searcher
+from secateur.search.base import Searcher, fitting
 from secateur.spaces.base import Space
 from secateur.trial import Trial
 
@@ -32,6 +32,8 @@ class Evolution(Searcher):
     how much an architecture breaks bounds: random draws are changed until they break none, and only such are proposed. `bounds`
     are on what is not optimised. While no result is feasible, every second proposal is a change of the results nearest to
     their bounds, the others random.
+
+    By default a fifth of the population are parents, and two fifths each the mutations and the crossovers, as in the paper.
     """
 
     name = "evolution"
@@ -42,9 +44,9 @@ class Evolution(Searcher):
         objectives: Sequence[Objective],
         *base: Any,
         population: int = 100,
-        parents: int = 20,
-        mutations: int = 40,
-        crossovers: int = 40,
+        parents: int | None = None,
+        mutations: int | None = None,
+        crossovers: int | None = None,
         probability: float = 0.3,
         hull: bool = False,
         start: Start = list,
@@ -52,6 +54,9 @@ class Evolution(Searcher):
         bounds: Sequence[Objective] = (),
         **more: Any,
     ) -> None:
+        parents = max(1, population // 5) if parents is None else parents
+        mutations = max(1, 2 * population // 5) if mutations is None else mutations
+        crossovers = max(1, 2 * population // 5) if crossovers is None else crossovers
         faults = [
             f"`{name}` must be at least {least}, got {value}."
             for name, value, least in (
@@ -85,6 +90,11 @@ class Evolution(Searcher):
         self.iteration = 0
         self._told = 0
         self._next = population
+
+    @classmethod
+    def sizes(cls, trials: int, population: int | None = None, sample: int | None = None) -> dict[str, int]:
+        super().sizes(trials, sample=sample)
+        return {"population": fitting(trials, 100) if population is None else population}
 
     def _learn(self, trial: Trial) -> None:
         if trial.id is None:

@@ -11,7 +11,7 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.pareto import ranks
 from secateur.rng import Generator
-from secateur.search.base import Searcher
+from secateur.search.base import Searcher, fitting
 from secateur.spaces.base import Space
 from secateur.trial import Trial, level
 
@@ -20,8 +20,8 @@ class MoRea(Searcher):
     """Random until the population is full. Then a random sample of it is drawn, and the member of the sample with the lowest
     rank is mutated in one dimension. The oldest leaves for each complete result that comes in.
 
-    `population_size` and `sample_size` are those of Real et al. (2019) for their larger space; ranks are of the whole
-    population, ties are broken at random.
+    100 and 10 are the sizes of Real et al. (2019), who tried thousands; Klein et al. (2024) had 10 and 5 for a hundred. Ranks
+    are of the whole population, ties are broken at random.
     """
 
     name = "mo-rea"
@@ -31,31 +31,42 @@ class MoRea(Searcher):
         space: Space,
         objectives: Sequence[Objective],
         *base: Any,
-        population_size: int = 100,
-        sample_size: int = 10,
+        population: int = 100,
+        sample: int = 10,
         **more: Any,
     ) -> None:
-        if not 1 <= sample_size <= population_size:
-            raise ConfigurationError(f"`sample_size` must lie in 1…`population_size` ({population_size}), got {sample_size}.")
+        self._check(population, sample)
         super().__init__(space, objectives, *base, **more)
-        self.sample_size = sample_size
-        self.population: deque[Trial] = deque(maxlen=population_size)
+        self.sample = sample
+        self.members: deque[Trial] = deque(maxlen=population)
+
+    @staticmethod
+    def _check(population: int, sample: int) -> None:
+        if not 1 <= sample <= population:
+            raise ConfigurationError(f"`sample` must lie in 1…`population` ({population}), got {sample}.")
+
+    @classmethod
+    def sizes(cls, trials: int, population: int | None = None, sample: int | None = None) -> dict[str, int]:
+        population = fitting(trials, 100) if population is None else population
+        sample = min(10, (population + 1) // 2) if sample is None else sample
+        cls._check(population, sample)
+        return {"population": population, "sample": sample}
 
     def _learn(self, trial: Trial) -> None:
         if trial.complete and level(trial.budget) == self._largest:
-            if self.population and level(self.population[-1].budget) < self._largest:
-                self.population.clear()  # values at a smaller budget do not compare with this one's
-            self.population.append(trial)
+            if self.members and level(self.members[-1].budget) < self._largest:
+                self.members.clear()  # values at a smaller budget do not compare with this one's
+            self.members.append(trial)
 
     def _propose(self, rng: Generator) -> Architecture | None:
-        population = list(self.population)
-        if len(population) < (self.population.maxlen or 0):
+        population = list(self.members)
+        if len(population) < (self.members.maxlen or 0):
             return self._unseen(lambda: self.space.sample(rng))
         rank = ranks(self.points(population))
 
         def draw() -> Architecture:
             # A draw without replacement comes in random order, so `min` breaks ties at random.
-            sample = rng.choice(len(population), size=self.sample_size, replace=False)
+            sample = rng.choice(len(population), size=self.sample, replace=False)
             return self.space.mutate(population[min(sample, key=lambda i: rank[i])].architecture, rng)
 
         return self._unseen(draw)

@@ -11,7 +11,7 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.objectives import Objective
 from secateur.rng import Generator
-from secateur.search.base import Searcher
+from secateur.search.base import Searcher, fitting
 from secateur.spaces.base import Space
 from secateur.spaces.product import ProductSpace
 from secateur.trial import Trial, level
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Nsga2(Searcher):
     """Selection, crossover and mutation are Optuna's; one whole-number parameter per dimension of the space.
 
-    A generation is the next `population_size` complete results in the order told, so that the history alone says who the
+    A generation is the next `population` complete results in the order told, so that the history alone says who the
     parents are. A child that was seen before is mutated until it is new.
     """
 
@@ -36,16 +36,27 @@ class Nsga2(Searcher):
         space: Space,
         objectives: Sequence[Objective],
         *base: Any,
-        population_size: int = 50,
+        population: int = 50,
         **more: Any,
     ) -> None:
-        if population_size < 2:
-            raise ConfigurationError(f"`population_size` must be at least 2: a child has two parents, got {population_size}.")
+        self._check(population)
         super().__init__(space, objectives, *base, **more)
-        self.population_size = population_size
+        self.population = population
         self._space = cast(ProductSpace, space)
         self._population = self._new_population()
         self._level = self._largest
+
+    @staticmethod
+    def _check(population: int) -> None:
+        if population < 2:
+            raise ConfigurationError(f"`population` must be at least 2: a child has two parents, got {population}.")
+
+    @classmethod
+    def sizes(cls, trials: int, population: int | None = None, sample: int | None = None) -> dict[str, int]:
+        super().sizes(trials, sample=sample)
+        population = fitting(trials, 50) if population is None else population
+        cls._check(population)
+        return {"population": population}
 
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
@@ -65,7 +76,7 @@ class Nsga2(Searcher):
             if error.name and error.name.startswith("secateur"):
                 raise
             raise MissingExtraError("optuna", "search") from error
-        return Population([len(d) for d in self._space.domains], len(self.objectives), self.population_size)
+        return Population([len(d) for d in self._space.domains], len(self.objectives), self.population)
 
     def _learn(self, trial: Trial) -> None:
         if trial.complete and level(trial.budget) == self._largest:
@@ -74,7 +85,7 @@ class Nsga2(Searcher):
             self._population.add(self._space.indices(trial.architecture), self.points([trial])[0])
 
     def _propose(self, rng: Generator) -> Architecture | None:
-        if len(self._population) < self.population_size:
+        if len(self._population) < self.population:
             # The space's own draw: uniform bits, as Optuna would draw them, are nearly all half full.
             return self._unseen(lambda: self.space.sample(rng))
         child = self._space.from_indices(np.asarray(self._population.child(int(rng.integers(2**31)))))

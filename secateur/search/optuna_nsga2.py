@@ -18,7 +18,7 @@ class OrderedNsga2(NSGAIISampler):
     """Optuna's sampler, with generations taken from the order in which results came.
 
     Optuna fixes a trial's generation when it is asked, by what was complete at that moment: a fact no history of results
-    holds. Here generation g is the g-th `population_size` of the complete results, which a resumed search finds again.
+    holds. Here generation g is the g-th `population` of the complete results, which a resumed search finds again.
     """
 
     def __init__(self, population_size: int, search_space: dict[str, BaseDistribution], seed: int) -> None:

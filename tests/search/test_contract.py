@@ -25,8 +25,8 @@ class QuickEhvi(Ehvi):
 SEARCHERS = {
     "random": Random,
     "local": LocalSearch,
-    "mo-rea": partial(MoRea, population_size=5, sample_size=3),
-    "nsga2": partial(Nsga2, population_size=4),
+    "mo-rea": partial(MoRea, population=5, sample=3),
+    "nsga2": partial(Nsga2, population=4),
     "ehvi": partial(QuickEhvi, initial=4, iterations=8),
     "evolution": partial(Evolution, population=4, parents=2, mutations=2, crossovers=2),
     "evolution, hull": partial(Evolution, population=4, parents=2, mutations=1, crossovers=2, hull=True),

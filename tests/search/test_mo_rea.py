@@ -18,7 +18,7 @@ SHAPE = Shape(3, 4, 6)
 
 def test_random_until_the_population_is_full() -> None:
     problem = toy("medium", shape=SHAPE)
-    evolved = problem.run(MoRea(problem.space, problem.objectives, seed=3, population_size=8, sample_size=2), 20)
+    evolved = problem.run(MoRea(problem.space, problem.objectives, seed=3, population=8, sample=2), 20)
     drawn = problem.run(Random(problem.space, problem.objectives, seed=3), 20)
     assert evolved[:8] == drawn[:8]
     assert evolved[8] != drawn[8]
@@ -26,17 +26,17 @@ def test_random_until_the_population_is_full() -> None:
 
 def test_the_oldest_leaves() -> None:
     problem = toy("medium", shape=SHAPE)
-    searcher = MoRea(problem.space, problem.objectives, population_size=6, sample_size=2)
+    searcher = MoRea(problem.space, problem.objectives, population=6, sample=2)
     problem.run(searcher, 15)
-    assert list(searcher.population) == searcher.history[-6:]
+    assert list(searcher.members) == searcher.history[-6:]
 
 
 def test_the_best_of_the_sample_is_mutated_in_one_dimension() -> None:
     problem = toy("medium", shape=SHAPE)
-    searcher = MoRea(problem.space, problem.objectives, population_size=8, sample_size=8)
+    searcher = MoRea(problem.space, problem.objectives, population=8, sample=8)
     problem.run(searcher, 8)
     for _ in range(20):  # the sample is the whole population: a parent must be of rank 0
-        population = list(searcher.population)
+        population = list(searcher.members)
         rank = ranks(searcher.points(population))
         parents = [r.architecture for r, k in zip(population, rank, strict=True) if k == 0]
         near = {n for p in parents for n in problem.space.neighbours(p)}
@@ -48,7 +48,7 @@ def test_ties_are_broken_at_random() -> None:
     problem = toy("medium", shape=SHAPE)
     for_seeds = set()
     for seed in range(20):
-        searcher = MoRea(problem.space, problem.objectives, seed=seed, population_size=2, sample_size=2)
+        searcher = MoRea(problem.space, problem.objectives, seed=seed, population=2, sample=2)
         for architecture in (problem.space.smallest(), problem.space.largest()):  # neither dominates the other
             searcher.tell(problem.result(architecture, origin="cache"))
         (child,) = problem.run(searcher, 1)
@@ -58,7 +58,7 @@ def test_ties_are_broken_at_random() -> None:
 
 def test_golden_front() -> None:
     problem = toy("medium", shape=SHAPE)
-    searcher = MoRea(problem.space, problem.objectives, seed=1, population_size=8, sample_size=4)
+    searcher = MoRea(problem.space, problem.objectives, seed=1, population=8, sample=4)
     asked = problem.run(searcher, 24)
     assert sorted(str(r.architecture) for r in searcher.front()) == [
         "medium(heads=1·0·0, units=2·0·0)",
@@ -78,16 +78,16 @@ def test_golden_front() -> None:
     assert problem.hypervolume(asked, np.array([1.0, 36.0])) == pytest.approx(26.26476536828687, rel=1e-12)
 
 
-@pytest.mark.parametrize("sample_size", [0, 11])
-def test_the_sample_is_of_the_population(sample_size: int) -> None:
+@pytest.mark.parametrize("sample", [0, 11])
+def test_the_sample_is_of_the_population(sample: int) -> None:
     problem = toy()
-    with pytest.raises(ConfigurationError, match=f"`sample_size` must lie in 1…`population_size` .10., got {sample_size}"):
-        MoRea(problem.space, problem.objectives, population_size=10, sample_size=sample_size)
+    with pytest.raises(ConfigurationError, match=f"`sample` must lie in 1…`population` .10., got {sample}"):
+        MoRea(problem.space, problem.objectives, population=10, sample=sample)
 
 
 def test_serves_large() -> None:
     problem = Toy.of(Large(Shape(12, 12, 3072)))
-    assert len(problem.run(MoRea(problem.space, problem.objectives, population_size=2, sample_size=1), 4)) == 4
+    assert len(problem.run(MoRea(problem.space, problem.objectives, population=2, sample=1), 4)) == 4
 
 
 @pytest.mark.parametrize("kind", ["mo-rea", "nsga2"])
@@ -98,5 +98,5 @@ def test_a_population_has_one_budget(kind: str) -> None:
     for place, budget in enumerate((1.0, 1.0, 9.0, 1.0, 9.0)):
         told = problem.result(problem.space.sample(generator(0, place)), origin="cache")
         searcher.tell(replace(told, budget=budget))
-    population = searcher.population if kind == "mo-rea" else searcher._population
+    population = searcher.members if kind == "mo-rea" else searcher._population
     assert len(population) == 2

@@ -20,7 +20,7 @@ def test_beats_random_search() -> None:
     reference = np.array([1.001, 145.0])
     ratios = []
     for seed in range(4):
-        bred = problem.run(Nsga2(problem.space, problem.objectives, seed=seed, population_size=20), 240)
+        bred = problem.run(Nsga2(problem.space, problem.objectives, seed=seed, population=20), 240)
         drawn = problem.run(Random(problem.space, problem.objectives, seed=seed), 240)
         ratios.append(problem.hypervolume(bred, reference) / problem.hypervolume(drawn, reference))
     assert np.mean(ratios) > 1.02
@@ -38,7 +38,7 @@ def test_what_a_gene_mutates_to_does_not_depend_on_the_crossover() -> None:
 
 def test_children_come_from_the_parents() -> None:
     problem = toy("medium", shape=SHAPE)
-    searcher = Nsga2(problem.space, problem.objectives, population_size=4)
+    searcher = Nsga2(problem.space, problem.objectives, population=4)
     parents = problem.run(searcher, 4)
     values = np.stack([problem.space.values(a) for a in parents])
     # Each gene mutates with probability 1 / dimensions, so nearly all of a child is some parent's.
@@ -49,7 +49,7 @@ def test_children_come_from_the_parents() -> None:
 
 def test_serves_a_few_hundred_dimensions() -> None:
     problem = Toy.of(Layer(Shape(300, 2, 3)))
-    assert len(set(problem.run(Nsga2(problem.space, problem.objectives, population_size=4), 10))) == 10
+    assert len(set(problem.run(Nsga2(problem.space, problem.objectives, population=4), 10))) == 10
 
 
 def test_refuses_what_it_cannot_serve() -> None:
@@ -63,8 +63,8 @@ def test_refuses_what_it_cannot_serve() -> None:
     Words.__abstractmethods__ = frozenset()
     with pytest.raises(ConfigurationError, match="`nsga2` needs a space of whole numbers, which `words` is not"):
         Nsga2(Words(), large.objectives)
-    with pytest.raises(ConfigurationError, match="`population_size` must be at least 2: a child has two parents, got 1"):
-        Nsga2(toy().space, toy().objectives, population_size=1)
+    with pytest.raises(ConfigurationError, match="`population` must be at least 2: a child has two parents, got 1"):
+        Nsga2(toy().space, toy().objectives, population=1)
 
 
 def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,8 @@ class DesignWork(Work):
         self.progress.say(str(model.report))
 
     def searcher(self) -> Any:
-        run, options = self.run, {"seed": self.c.seed}
+        run = self.run
+        options: dict[str, Any] = {"seed": self.c.seed, **self.c.searcher_sizes(self.c.searcher, self.c.trials)}
         if self.c.searcher == "exact":
             options |= {"sums": self._sums, "bounds": run.bounds}
         if self.c.searcher == "evolution":

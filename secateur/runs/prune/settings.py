@@ -187,6 +187,7 @@ class PruneSettings(RunSettings):
         tried = found.tried
         for kind in ("space", "searcher", "strategy", "method"):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
+        tried(self.check_sizes, str(self.searcher), self.trials)
         parsed = [o for o in (tried(Objective.parse, text, serving(self.verb)) for text in self.objectives) if o is not None]
         names = [o.name for o in parsed]
         if len(set(names)) < len(names):
@@ -202,7 +203,8 @@ class PruneSettings(RunSettings):
             if getattr(self, name) is not None:
                 tried(Range.parse, getattr(self, name), name, most)
         tried(check_model, self.model, self.kind)
-        return [*found, *check_data(self.data, self.text, self.label, self.kind, self.metric)]
+        metric = self.metric if self.sound("metric") else None
+        return [*found, *check_data(self.data, self.text, self.label, self.kind, metric)]
 
     def with_usual_learning_rate(self, examples: int) -> Self:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""

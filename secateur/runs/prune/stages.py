@@ -87,7 +87,8 @@ class PruneWork(Work):
 
     def searcher(self) -> Any:
         kind = find("searcher", self.c.searcher)
-        return kind(self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths))
+        sizes = self.c.searcher_sizes(self.c.searcher, self.c.trials)
+        return kind(self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths), **sizes)
 
     def estimators(self) -> list[Estimator]:
         names = [o.name for o in self.run.objectives]

@@ -61,6 +61,12 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"workers": 0}, "`workers` must be at least 1"),
         ({"store": "study.db"}, "URL of a database"),
+        ({"population": 5}, "`population` cannot be set: the searcher `local` has none"),
+        ({"searcher": "nsga2", "sample": 5}, "`sample` cannot be set: the searcher `nsga2` has none"),
+        ({"searcher": "mo-rea", "population": 4, "sample": 5}, r"`sample` must lie in 1…`population` \(4\), got 5"),
+        ({"searcher": "mo-re", "population": 4}, "Did you mean `mo-rea`"),
+        ({"population": -1}, "`population` must be at least 1"),
+        ({"metric": "acuracy", "kind": "classification"}, "Did you mean `accuracy`"),
         ({"metric": "acuracy"}, "Did you mean `accuracy`"),
         ({"kind": "classification", "metric": "spearman"}, "`metric` must be accuracy or f1 or matthews for classification"),
         ({"preset": "klein2024", "squared_temperature": False}, "`squared_temperature` cannot be off"),
@@ -79,6 +85,14 @@ def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given:
     assert (training.epochs, training.learning_rate, training.weight_decay, training.max_grad_norm) == (8.0, 1e-3, 0.5, 0.25)
     assert found.warming_up() == replace(training, epochs=1.0, learning_rate=5e-5)
     assert found.polishing() == replace(training, epochs=3.0, learning_rate=5e-5)
+
+
+def test_populations_fit_the_trials_unless_given(given: dict[str, Any]) -> None:
+    """Klein et al. had 10 and 5 for their hundred trials."""
+    paper = PruneSettings.resolve({**given, "preset": "klein2024", "searcher": "mo-rea"})
+    assert paper.searcher_sizes("mo-rea", paper.trials) == {"population": 10, "sample": 5}
+    own = replace(paper, population=7, sample=3)
+    assert own.searcher_sizes("mo-rea", own.trials) == {"population": 7, "sample": 3}
 
 
 def test_the_usual_learning_rate_goes_by_the_length_of_the_run(given: dict[str, Any]) -> None:
