@@ -196,6 +196,8 @@ class PruneSettings(RunSettings):
             found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs come after it.")
         if self.distillation == "authors" and not self.squared_temperature:
             found.append("`squared_temperature` cannot be off where `distillation` is authors: their code multiplies by T².")
+        if self.distillation == "authors" and self.strategy == "kd" and self.k == 0:
+            found.append("`k` must be at least 1 where `kd` distils as the authors do: nothing else is trained, got 0.")
         for text in self.polish_at:
             tried(bound_on, "body_parameters", text, f"polish_at={text}")
         # The ends of ranges are checked against the model later.

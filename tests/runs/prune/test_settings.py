@@ -70,6 +70,7 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"metric": "acuracy"}, "Did you mean `accuracy`"),
         ({"kind": "classification", "metric": "spearman"}, "`metric` must be accuracy or f1 or matthews for classification"),
         ({"preset": "klein2024", "squared_temperature": False}, "`squared_temperature` cannot be off"),
+        ({"distillation": "authors", "strategy": "kd", "k": 0}, "`k` must be at least 1"),
         ({"distillation": "author"}, "Did you mean `authors`"),
     ],
 )
