@@ -39,7 +39,7 @@ class TrainingSettings(Settings):
     max_grad_norm: float = option(1.0, "The largest gradient norm; 0: gradients are not clipped.", least=0, most=10**6)
     temperature: float = option(10.0, "Temperature of the distillation.", above=0, most=1_000)
     distillation: str = option(
-        "equations", "As the papers' equations say, or as their authors' code does it.", known=DISTILLATIONS
+        "equations", "equations: as the pruning papers write it; authors: as their code does it.", known=DISTILLATIONS
     )
     distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0, most=1_000)
     squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
