@@ -43,6 +43,8 @@ QUANTITIES: dict[str, Quantity] = {
         "bytes at the peak of one forward pass: weights and live activations",
         measured="secateur.estimators.memory:MemoryEstimator",
     ),
+    "later_latency": Quantity("s", "the latency of a Transformer-XL whose memory of earlier text is full", serves=()),
+    "later_memory": Quantity("B", "the memory of a Transformer-XL whose memory of earlier text is full", serves=()),
     "prompt_latency": Quantity("s", "seconds to read a prompt and predict its next token", serves=()),
     "token_latency": Quantity("s", "seconds per generated token", serves=()),
     "decoder_parameters": Quantity("", "parameters of the decoder layers, as a proxy for quality", "max", ("design",)),

@@ -148,7 +148,7 @@ def listed_jobs(file: Path) -> list[Job]:
             architecture = Architecture.from_json(said) if isinstance(said, str) else Architecture.from_dict(said)
             jobs.append(Job(architecture, str(row["source"]), int(row.get("seed", 0))))
         except (ValueError, KeyError, TypeError) as error:
-            raise ConfigurationError(f"`{file}` line {number} is no architecture with a `source`: {error!r}.") from error
+            raise ConfigurationError(f"`{file}` line {number} is not an architecture with a `source`: {error!r}.") from error
     return jobs
 
 

@@ -31,15 +31,29 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
             row[cost] = round(own * scale, digits)
             row[f"{cost}_front"] = None if front is None else round(front * scale, digits)
             row[f"{cost}_times"] = None if front is None else round(own / front, 3)
-        enough = [m for m in run.front if m.values["decoder_parameters"] >= found["proxy"]]
-        row["quickest"] = str(min(enough, key=lambda m: m.values["latency"]).architecture) if enough else None
-        rows.append(row)
+        row["quickest"] = str(run.member(found["latency_key"]).architecture) if found["latency_key"] else None
+        rows.append(row | later(run, found))
     errors = prediction_errors(data)
     if errors:
         said = f"{folder.name}: {errors['members']} members measured, predictions off by {errors['mean']:.1%} on average"
         print(f"{said}, {errors['max']:.1%} at most; model: {run.latency_model['report']}", file=sys.stderr)
     run.close()
     return rows
+
+
+def later(run: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Latency and memory once the memory of earlier text is full (Transformer-XL): of the baseline, and of the members that the
+    row compares it with."""
+    own = next(b["values"] for b in run.baselines if b["name"] == found["name"])
+    row: dict[str, Any] = {}
+    for cost, scale, digits in (("latency", 1e3, 2), ("memory", 1e-6, 1)):
+        key, name = found[f"{cost}_key"], f"later_{cost}"
+        there = run.member(key).values.get(name) if key else None
+        known = name in own and there is not None
+        row[name] = round(own[name] * scale, digits) if name in own else None
+        row[f"{name}_front"] = round(there * scale, digits) if known else None
+        row[f"{name}_times"] = round(own[name] / there, 3) if known else None
+    return row
 
 
 def main(folders: list[str]) -> None:

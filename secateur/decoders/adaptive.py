@@ -224,6 +224,9 @@ class WordHead:
     _supports_sdpa = True
     config: Any
     post_init: Any
+    #: Whether a head that gives logits gives log-probabilities instead, as adaptive ones do: networks that are measured beside
+    #: each other must give the same.
+    normalises = False
 
     def make_around(self, stack: nn.Module) -> None:
         self.transformer: Any = stack
@@ -257,4 +260,6 @@ class WordHead:
         if labels is not None:
             return loss_and_logits(self.lm_head, embedding, hidden, labels, items)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-        return None, predict(self.lm_head, embedding, hidden[:, kept])
+        scores = predict(self.lm_head, embedding, hidden[:, kept])
+        several = isinstance(self.lm_head, AdaptiveHead) and len(self.lm_head.spans) > 1
+        return None, F.log_softmax(scores, dim=-1) if self.normalises and not several else scores

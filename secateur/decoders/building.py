@@ -16,7 +16,8 @@ class Builder:
     """architecture → a network whose weights are random but shared with the other networks that this builder made.
 
     To be measured, not trained: a network's own weights do not overlap, so that caches see as much memory as in an ordinary
-    network, but successive networks lie in the same buffer. The buffer grows to the largest network so far.
+    network, but successive networks lie in the same buffer. The buffer grows to the largest network so far. All of them give
+    log-probabilities, whatever their embedding.
     """
 
     def __init__(self, sizes: Sizes, *, seed: int = 0, device: str = "cpu", dtype: Any = None) -> None:
@@ -35,6 +36,7 @@ class Builder:
         with torch.device("meta"), no_init_weights():
             network = model_class(config.backbone)(config).eval()
             network.tie_weights()  # which goes with the initialisation that was left out
+        network.normalises = True
         return network if self.dtype is None else network.to(self.dtype)
 
     def __call__(self, architecture: Architecture) -> Any:

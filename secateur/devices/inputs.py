@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from secateur.anatomy.inputs import CHOICES, longest_text
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 
 
-def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classification") -> dict[str, Tensor]:
+def dummy_inputs(
+    model: nn.Module, batch: int, length: int, kind: str = "classification", remembered: int = 0
+) -> dict[str, Any]:
     """Token ids and an attention mask without padding for a transformers model, on the model's device.
 
     Both are (batch, length), or (batch, 4, length) for multiple choice; for language modelling there is no mask, as texts are
     read without padding and a mask would keep decoders from their causal kernels. Ids are random, the same each time, never
-    padding.
+    padding. `mems` are `remembered` states of earlier text for each layer, (batch, remembered, width), where that is not 0.
     Raises ConfigurationError for sizes below 1 or beyond the model's positions, MeasurementError for a model without
     a vocabulary.
     """
@@ -40,4 +44,9 @@ def dummy_inputs(model: nn.Module, batch: int, length: int, kind: str = "classif
         ids = torch.randint(vocabulary, shape, generator=generator)
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     mask = {} if kind == "language_modelling" else {"attention_mask": torch.ones_like(ids).to(device)}
-    return {"input_ids": ids.to(device), **mask}
+    found: dict[str, Any] = {"input_ids": ids.to(device), **mask}
+    if remembered:
+        if getattr(config, "backbone", None) != "transformer_xl":
+            raise MeasurementError(f"`{type(model).__name__}` has no memory of earlier text.")
+        found["mems"] = tuple(torch.zeros(batch, remembered, config.width, device=device) for _ in config.heads)
+    return found

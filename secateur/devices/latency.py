@@ -230,6 +230,6 @@ def measure_model(model: nn.Module, setup: Setup) -> Latency:
     Moves the model to the device and leaves it in eval mode. The time to convert it for the runtime is no part of any figure.
     """
     model.to(check_setup(setup)).eval()
-    inputs = dummy_inputs(model, setup.batch, setup.length, setup.kind)
+    inputs = dummy_inputs(model, setup.batch, setup.length, setup.kind, setup.remembered)
     with running(model, inputs, setup) as run:
         return measure_latency(run, setup)

@@ -152,7 +152,7 @@ class PassStorages(LiveStorages):
     """The storages of forward passes of `model` on `inputs`, on a CPU or the meta device, beside weights and inputs."""
 
     def __init__(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> None:
-        super().__init__(chain(model.parameters(), model.buffers(), inputs.values()))
+        super().__init__(chain(model.parameters(), model.buffers(), tree_leaves(dict(inputs))))
         self._run = lambda: model(**inputs, **no_cache(model))
 
     def follow(self) -> Self:

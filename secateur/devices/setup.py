@@ -30,6 +30,9 @@ class Setup(Settings):
     threads: int = option(1, "CPU threads to compute with.", least=1, most=MOST_THREADS)
     batch: int = option(1, "Sequences per forward pass.", least=1, most=MOST_BATCH)
     length: int = option(128, "Tokens per sequence.", least=1, most=MOST_TOKENS)
+    remembered: int = option(
+        0, "States of earlier text that a network with a memory (Transformer-XL) is given.", least=0, most=MOST_TOKENS
+    )
     kind: str = option("classification", "The kind of task that the network is for.", known=tuple(KINDS))
     runtime: str = option(
         "torch", "torch, torch-int8, onnx or onnx-int8 (all but torch on the CPU only).", known=tuple(RUNTIMES)
@@ -43,6 +46,8 @@ class Setup(Settings):
 
     def contradictions(self) -> list[str]:
         found = super().contradictions()
+        if self.remembered and self.runtime != "torch":
+            found.append(f"`remembered` is for the runtime torch, got `{self.runtime}`.")
         return [*found, fault] if (fault := device_fault(self.device)) else found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -40,7 +41,7 @@ class MemoryEstimator(Estimator):
             self.identity,
             device,
             f"torch {torch.__version__}",
-            f"{self.setup.batch} x {self.setup.length}",
+            f"{self.setup.batch} x {self.setup.length}{f' after {self.setup.remembered}' * bool(self.setup.remembered)}",
             self.setup.kind,
         )
 
@@ -50,8 +51,11 @@ class MemoryEstimator(Estimator):
     def _measure(self, network: nn.Module) -> Evaluation:
         if next(network.parameters()).device.type != "meta":
             network.to(self.device)
-        inputs = dummy_inputs(network, self.setup.batch, self.setup.length, self.setup.kind)
-        return evaluation_of(peak_memory(network, inputs))
+        setup = self.setup
+        inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind, setup.remembered)
+        found = peak_memory(network, inputs)
+        held = sum(states.nbytes for states in inputs.get("mems", ()))  # as much a part of the network as its weights
+        return evaluation_of(replace(found, activations=found.activations + held))
 
 
 def evaluation_of(memory: Memory) -> Evaluation:

@@ -110,11 +110,15 @@ def comparison_rows(data: DesignReportData) -> list[Row]:
     For each cost: `<cost>` is the baseline's, `<cost>_front` that of the cheapest member whose proxy is no lower (its key in
     `<cost>_key`), `<cost>_saving` the share saved, `<cost>_between` the cost interpolated between members at exactly the
     baseline's proxy, `<cost>_between_saving` the share saved then. `together_key` is the one member (proxy no lower) whose
-    smallest saving is largest, `<cost>_together` its savings. None where no member reaches the baseline's proxy.
+    smallest saving is largest, `<cost>_together` its savings. None where no member reaches the baseline's proxy. A
+    baseline that is `alike` is compared with members of its own embedding only.
     """
     rows: list[Row] = []
-    members = {cost: comparable(data, cost) for cost in data.costs}
+    every = {cost: comparable(data, cost) for cost in data.costs}
     for baseline in data.baselines:
+        members = every
+        if baseline.get("alike"):
+            members = {cost: [e for e in some if _embedding(e) == _embedding(baseline)] for cost, some in every.items()}
         at = number(baseline, data.proxy)
         row: Row = {"name": baseline["name"], "family": baseline["family"], "layers": baseline["layers"], "proxy": at}
         for cost in data.costs:
@@ -127,6 +131,10 @@ def comparison_rows(data: DesignReportData) -> list[Row]:
             row |= {f"{cost}_between_saving": saving(line, price)}
         rows.append(row | _together(data, baseline, at, members))
     return rows
+
+
+def _embedding(row: Row) -> tuple[int, int]:
+    return row["choices"]["embedding"], row["choices"]["factor"]
 
 
 def _together(data: DesignReportData, baseline: Row, at: float | None, members: dict[str, list[Row]]) -> Row:

@@ -56,6 +56,14 @@ BASES = {
     "gpt2": Base("GPT-2 small", "gpt2", width=768, heads=12, inner=3072),
     "transformer_xl": Base("Transformer-XL base", "transformer_xl", width=410, heads=10, inner=2100, layers=16),
 }
+#: The baselines in the public code of Javaheripi et al. (2022). Its GPT-2 has 12 heads, which do not divide a width of 1,024:
+#: here it has 16.
+AUTHORS = {
+    "gpt2": Base("LTS's GPT-2", "gpt2", width=1024, heads=16, inner=2048, embedding=784, factor=4, layers=16),
+    "transformer_xl": Base(
+        "LTS's Transformer-XL", "transformer_xl", width=512, heads=8, inner=2048, embedding=512, factor=4, layers=16
+    ),
+}
 
 
 def base_of(

@@ -65,6 +65,8 @@ FACTS: dict[str, Any] = {
     "measured": dict[str, Numbers],
     "notes": list[str],
     "timed": dict[str, dict[str, Any]],
+    "timed_later": dict[str, dict[str, Any]],
+    "later": dict[str, Numbers],
     "baselines": list[_Baseline],
     "latency_model": dict[str, Any] | None,
     "progress": _Moment | None,

@@ -25,7 +25,7 @@ def test_rows_are_those_of_the_run(savings: Any, designed: Path) -> None:
     baselines = open_run(designed).baselines
     rows = savings.rows_of(designed)
     assert [(row["baseline"], row["layers"]) for row in rows] == [(b["family"], b["layers"]) for b in baselines]
-    assert len(rows) == 4
+    assert len(rows) == 6
     for row, baseline in zip(rows, baselines, strict=True):
         assert row["backbone"] == "gpt2"
         assert row["decoder_parameters"] == baseline["values"]["decoder_parameters"]
@@ -37,10 +37,12 @@ def test_rows_are_those_of_the_run(savings: Any, designed: Path) -> None:
 
 
 def test_a_baseline_that_the_front_reaches(savings: Any, designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [
-        {"family": "F", "layers": 1, "proxy": 100.0, "latency": 0.3, "latency_front": 0.1, "memory": 9e6, "memory_front": 6e6}
-    ]
-    monkeypatch.setattr(savings, "comparison_rows", lambda data: found)
+    run = open_run(designed)
+    quickest, name = min(run.front, key=lambda m: m.values["latency"]), run.baselines[0]["name"]
+    found: dict[str, Any] = {"name": name, "family": "F", "layers": 1, "proxy": 100.0}
+    found |= {"latency": 0.3, "latency_front": 0.1, "latency_key": quickest.key}
+    found |= {"memory": 9e6, "memory_front": 6e6, "memory_key": quickest.key}
+    monkeypatch.setattr(savings, "comparison_rows", lambda data: [found])
     assert savings.rows_of(designed) == [
         {
             "backbone": "gpt2",
@@ -53,7 +55,8 @@ def test_a_baseline_that_the_front_reaches(savings: Any, designed: Path, monkeyp
             "memory": 9.0,
             "memory_front": 6.0,
             "memory_times": 1.5,
-            "quickest": str(min(open_run(designed).front, key=lambda m: m.values["latency"]).architecture),
+            "quickest": str(quickest.architecture),
+            **dict.fromkeys([f"later_{c}{end}" for c in ("latency", "memory") for end in ("", "_front", "_times")]),
         }
     ]
 
@@ -61,8 +64,8 @@ def test_a_baseline_that_the_front_reaches(savings: Any, designed: Path, monkeyp
 def test_the_csv_of_runs(savings: Any, designed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     savings.main([str(designed), str(designed)])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert len(rows) == 8
-    assert rows[:4] == rows[4:]
+    assert len(rows) == 12
+    assert rows[:6] == rows[6:]
     assert rows[0]["latency_front"] == ""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from secateur.architecture import Architecture
 from secateur.spaces.decoder import Decoder
-from secateur.spaces.layer_scaling import base_of
+from secateur.spaces.layer_scaling import AUTHORS, base_of
 
 #: The layers of the baselines that the front is compared with.
 LAYERS = range(1, 17)
@@ -20,13 +20,16 @@ class Baseline(NamedTuple):
     family: str
     layers: int
     architecture: Architecture
+    #: Whether its embedding is one of the space's, so that the decoder alone is compared.
+    alike: bool
 
 
 def layer_scaled(backbone: str, space: Decoder) -> list[Baseline]:
-    """With the smallest embedding of the space, so that the decoder alone is compared, and as published."""
-    published = base_of(backbone)
+    """With the smallest embedding of the space, so that the decoder alone is compared; as published; and as the authors of
+    LiteTransformerSearch have it."""
+    published, theirs = base_of(backbone), AUTHORS[backbone]
     embedding = min(space.allowed.embedding, key=lambda e: e or published.width)
     alike = base_of(backbone, embedding=embedding, factor=space.allowed.factor[-1])
     alike = replace(alike, name=f"{published.name} with embedding {embedding or 'plain'}")
-    bases = [published] if alike.with_layers(1) == published.with_layers(1) else [alike, published]
-    return [Baseline(base.title(n), base.name, n, base.with_layers(n)) for base in bases for n in LAYERS]
+    bases = [alike, published, theirs] if alike.with_layers(1) != published.with_layers(1) else [published, theirs]
+    return [Baseline(base.title(n), base.name, n, base.with_layers(n), base is alike) for base in bases for n in LAYERS]

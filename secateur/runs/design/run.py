@@ -27,7 +27,7 @@ class DesignMember(Member):
     """An architecture of a design run. It has no weights until it is trained."""
 
     run: DesignRun = field(compare=False, repr=False)
-    #: Latency and memory where the search did not go by them, and they were measured after it.
+    #: What was measured after the search and it did not go by: latency and memory, or those of later segments of a text.
     besides: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @property
@@ -104,9 +104,9 @@ class DesignRun(RunFolder):
         return found
 
     def _of(self, trials: list[Trial]) -> Front[DesignMember]:
-        besides = dict(self.store.get_meta("measured", {}))
+        besides, later = (dict(self.store.get_meta(name, {})) for name in ("measured", "later"))
         front = Front.of(trials, self.objectives, {})
-        return front.map(lambda t: DesignMember(t, self, besides.get(t.key, {})), self.whole)
+        return front.map(lambda t: DesignMember(t, self, {**besides.get(t.key, {}), **later.get(t.key, {})}), self.whole)
 
     @property
     def whole(self) -> dict[str, float]:

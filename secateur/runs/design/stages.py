@@ -12,6 +12,7 @@ from secateur.catalogue import find
 from secateur.decoders import Builder
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.runtime import check_setup
+from secateur.devices.setup import Setup
 from secateur.devices.steadiness import check_steady
 from secateur.errors import BoundError, StudyError
 from secateur.estimators.base import Estimator
@@ -165,7 +166,7 @@ class DesignWork(Work):
     @property
     def _identity(self) -> str:
         """What the builder builds from, for the fingerprints of what is measured."""
-        return f"decoder {sorted(self.sizes.as_dict().items())}"
+        return f"decoder to log-probabilities {sorted(self.sizes.as_dict().items())}"
 
     def _proxies(self) -> list[Estimator]:
         return proxy_estimators(self.wanted, self.sizes, self.c.length, self.c.seed)
@@ -176,8 +177,12 @@ class DesignWork(Work):
 
     def _measuring(self, names: Iterable[str]) -> list[Estimator]:
         """What measures latency and memory for real, of those named."""
-        memory = self.build if self.device.type == "cuda" else self.build.meta
-        return measuring(names, self.build, self.setup, identity=self._identity, memory=memory)
+        return measuring(names, self.build, self.setup, identity=self._identity, memory=self._followed)
+
+    @property
+    def _followed(self) -> Any:
+        """What builds the networks whose memory is measured."""
+        return self.build if self.device.type == "cuda" else self.build.meta
 
     # The front and the baselines, measured.
 
@@ -187,12 +192,14 @@ class DesignWork(Work):
         members = self._to_measure() if self._to_be_measured or unknown else []
         baselines = layer_scaled(self.c.backbone, self.run.space) if self.c.baselines else []
         untimed = [m.architecture for m in members if self._modelled or not self._timed]
-        timed = self._in_turns([*untimed, *(b.architecture for b in baselines)])
+        timed = self._in_turns([*untimed, *(b.architecture for b in baselines)], self.setup)
         if self._to_be_measured:
             self._measure_again(members, timed)
         elif unknown:
             self._measure_besides(members, timed, unknown)
-        self._keep_baselines(baselines, timed)
+        later = self._measure_later([*(m.architecture for m in members), *(b.architecture for b in baselines)])
+        self.store.set_meta("later", later)
+        self._keep_baselines(baselines, timed, later)
 
     def _measure_again(self, members: Sequence[DesignMember], timed: Found) -> None:
         """Trials with measured values in place of the predicted ones that the search went by."""
@@ -216,23 +223,38 @@ class DesignWork(Work):
             found[member.key] = {**timed.get(member.key, {}).get("values", {}), **memory.values}
         self.store.set_meta("measured", found)
 
-    def _in_turns(self, architectures: Sequence[Architecture]) -> Found:
-        """Key → the latency of each."""
+    def _measure_later(self, architectures: Sequence[Architecture]) -> dict[str, dict[str, float]]:
+        """Key → latency and memory of Transformer-XLs whose memory of earlier text is full, as it is when they are used."""
+        if not self.sizes.recurrence or self.setup.runtime != "torch":
+            return {}
+        setup = replace(self.setup, remembered=self.sizes.recurrence)
+        timed = self._in_turns(architectures, setup, "timed_later")
+        own = measuring(["memory"], self.build, setup, identity=self._identity, memory=self._followed)
+        memory = Together(own, patient=True)
+        found = {}
+        for architecture, one in zip(architectures, memory.evaluate(architectures), strict=True):
+            self._say_unmeasured(architecture, one.reason)
+            values = {**timed.get(architecture.key, {}).get("values", {}), **one.values}
+            found[architecture.key] = {f"later_{name}": value for name, value in values.items()}
+        return found
+
+    def _in_turns(self, architectures: Sequence[Architecture], setup: Setup, kept: str = "timed") -> Found:
+        """Key → the latency of each; `kept` is the fact that holds them."""
         if not architectures:
             return {}
         # Nobody searched by it where it is no objective: less will do.
         seconds = self.c.seconds if self._timed else min(self.c.seconds, 1.0)
         # Once where an export comes first, which takes longer than the measurement.
-        turns = 1 if self.setup.exported else max(TURNS, round(seconds))
-        setup = replace(self.setup, seconds=seconds / turns)
+        turns = 1 if setup.exported else max(TURNS, round(seconds))
+        setup = replace(setup, seconds=seconds / turns)
         with self.progress.bar("measuring on this device") as advance:
             timed = measure_in_turns(
                 LatencyEstimator(self.build, setup, identity=self._identity),
                 list({a.key: a for a in architectures}.values()),
                 turns=turns,
                 seconds=seconds,
-                found=dict(self.store.get_meta("timed", {})),
-                save=lambda found: self.store.set_meta("timed", found),
+                found=dict(self.store.get_meta(kept, {})),
+                save=lambda found: self.store.set_meta(kept, found),
                 advance=advance,
             )
         for architecture in architectures:
@@ -260,7 +282,7 @@ class DesignWork(Work):
             status = Status.INFEASIBLE
         return Trial(None, member.architecture, status, values, reason=reason, origin=MEASURED, details=details)
 
-    def _keep_baselines(self, baselines: Sequence[Baseline], timed: Found) -> None:
+    def _keep_baselines(self, baselines: Sequence[Baseline], timed: Found, later: Mapping[str, Mapping[str, float]]) -> None:
         """Count, score and store the baselines: what one would take without a search."""
         together = Together([self.cost, *self._proxies(), *self._measuring({"memory"})], patient=True)
         rows = []
@@ -268,9 +290,9 @@ class DesignWork(Work):
             architecture = baseline.architecture
             if found.reason is not None:
                 self.note(f"{baseline.name} could not be evaluated completely: {found.reason}.")
-            values = {**timed.get(architecture.key, {}).get("values", {}), **found.values}
-            row = {"name": baseline.name, "family": baseline.family, "layers": baseline.layers, "values": values}
-            rows.append({**row, **architecture.as_dict(), "architecture": str(architecture)})
+            values = {**timed.get(architecture.key, {}).get("values", {}), **found.values, **later.get(architecture.key, {})}
+            row = {"name": baseline.name, "family": baseline.family, "layers": baseline.layers, "alike": baseline.alike}
+            rows.append({**row, "values": values, **architecture.as_dict(), "architecture": str(architecture)})
         self.store.set_meta("baselines", rows)
 
     def _to_measure(self) -> list[DesignMember]:

@@ -56,7 +56,10 @@ def test_the_baselines_are_measured_with_the_smallest_embedding_of_the_space_and
         ("GPT-2 small with embedding 8, 2 layers", 2, 8),
         ("GPT-2 small, 1 layer", 1, 0),
         ("GPT-2 small, 2 layers", 2, 0),
+        ("LTS's GPT-2, 1 layer", 1, 784),
+        ("LTS's GPT-2, 2 layers", 2, 784),
     ]
+    assert [row["alike"] for row in rows] == [True, True, False, False, False, False]
     assert all(row["values"]["latency"] > 0 and row["values"]["memory"] > 4 * row["values"]["parameters"] for row in rows)
 
 
@@ -184,6 +187,18 @@ def test_what_the_search_did_not_go_by_is_measured_beside_it(quick_design: Any, 
     assert len(measured) == 6  # the most that the fixture allows
     best = run.front.best(under={"latency": "1s", "memory": "1GB"})
     assert best.values["decoder_parameters"] == max(m.values["decoder_parameters"] for m in measured)
+
+
+def test_a_transformer_xl_is_also_measured_with_its_memory_full(
+    quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secateur.runs.design.baselines.LAYERS", range(1, 2))
+    options: dict[str, Any] = {"backbone": "transformer_xl", "recurrence": 64, "trials": 10, "baselines": True}
+    run = quick_design(tmp_path / "run", **options)
+    assert len(run.front) > 1
+    for values in (*(m.values for m in run.front), *(row["values"] for row in run.baselines)):
+        assert values["later_memory"] > values["memory"]
+        assert values["later_latency"] > 0
 
 
 def test_what_cannot_be_measured_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
