@@ -24,7 +24,7 @@ def dummy_inputs(
     a vocabulary.
     """
     Setup(batch=batch, length=length, kind=kind).check()
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     vocabulary = getattr(config, "vocab_size", None)
     if not isinstance(vocabulary, int) or vocabulary < 2:
         raise MeasurementError(
