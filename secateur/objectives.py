@@ -121,7 +121,8 @@ def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bo
     quantity = QUANTITIES.get(name, Quantity("", ""))
     suffix = re.sub(r"^[-+0-9._eE\s]+", "", str(given)).strip()
     kind = "s" if suffix.endswith("s") else "B" if suffix.endswith("B") else ""
-    if (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s"):
+    wrong = (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s")
+    if wrong and name in QUANTITIES:  # an unknown name is reported as such, where names are looked up
         raise ConfigurationError(f"`{said}`: `{suffix}` is not a unit of `{name}`.")
     # A proxy of quality may be negative. Errors and counts of 0 are rare, but there are such; nothing takes no time.
     if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and quantity.unit)):

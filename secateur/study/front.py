@@ -162,7 +162,7 @@ class Front(Generic[M]):
         nearest = min(candidates, key=excess)
         asked = " and ".join(f"`{n}` {'≥' if n == 'speedup' else '≤'} {bound}" for n, bound in under.items())
         there = ", ".join(
-            f"{name} {nearest.values[name]:g}{self._percent(name, nearest.values[name])}" for name in dict(limits)
+            f"{name} {_shown(name, nearest.values[name])}{self._percent(name, nearest.values[name])}" for name in dict(limits)
         )
         return f"nothing that was found has {asked}. The nearest has {there}: {nearest.architecture}."
 
@@ -228,6 +228,12 @@ class Front(Generic[M]):
 
     def _points(self, members: Sequence[M]) -> np.ndarray:
         return matrix([m.values for m in members], self.objectives)
+
+
+def _shown(name: str, value: float) -> str:
+    """A value in the unit that bounds are written in."""
+    scale, unit = {"s": (1e3, " ms"), "B": (1e-6, " MB")}.get(QUANTITIES[name].unit if name in QUANTITIES else "", (1, ""))
+    return f"{value * scale:,.6g}{unit}" if unit else f"{value:,.9g}"
 
 
 def _known(trial: Trial, names: Sequence[str]) -> bool:

@@ -109,6 +109,10 @@ def test_a_quantity_that_is_no_objective_is_sought_among_all_trials() -> None:
     assert front.best(under={"latency": "1s"}) == fast
     with pytest.raises(ConfigurationError, match="there is none: give a number"):
         front.best(under={"latency": "50%"})
+    with pytest.raises(BoundError, match=r"`latency` ≤ 20ms\. The nearest has latency 1,000 ms: "):
+        front.best(under={"latency": "20ms"})
+    with pytest.raises(UnknownNameError, match=r"unknown quantity `lateny`\. Did you mean `latency`"):
+        front.best(under={"lateny": "20ms"})
 
 
 def test_bounds_that_nothing_meets() -> None:
@@ -117,7 +121,7 @@ def test_bounds_that_nothing_meets() -> None:
         BoundError, match=r"nothing that was found has `body_parameters` ≤ 5%. The nearest has body_parameters 100 \(12.5%\)"
     ):
         front.best(under={"body_parameters": "5%"})
-    nearest = r"`error` ≤ 0.05 and `parameters` ≤ 90%. The nearest has error 0.1 \(100%\), parameters 1000"
+    nearest = r"`error` ≤ 0.05 and `parameters` ≤ 90%. The nearest has error 0.1 \(100%\), parameters 1,000"
     with pytest.raises(BoundError, match=nearest):
         front.best(under={"error": 0.05, "parameters": "90%"})
     with pytest.raises(BoundError, match="no complete trial yet"):
