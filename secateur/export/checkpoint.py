@@ -17,7 +17,7 @@ from secateur.checkpoints.quiet import quiet
 from secateur.errors import ExportError, disk_fault
 from secateur.paths import checked
 from secateur.spaces.pruning.plan import Plan
-from secateur.writing import aside, remove
+from secateur.writing import aside, open_weights, remove
 
 if TYPE_CHECKING:
     from secateur.supernet.supernet import Supernet
@@ -46,6 +46,7 @@ def write_checkpoint(supernet: Supernet, plan: Plan, folder: Path, *, tokenizer:
         fresh.save_pretrained(folder)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
+    open_weights(folder)
     return form
 
 

@@ -12,7 +12,7 @@ from secateur.errors import ExportError
 from secateur.export.forms import Exported, need_onnx, write_forms
 from secateur.export.scored import Forms, Judge
 from secateur.paths import reason
-from secateur.writing import aside, clean, remove, write_whole
+from secateur.writing import aside, clean, open_weights, remove, write_whole
 
 _KIND = "language_modelling"
 
@@ -30,6 +30,7 @@ def save_trained(
     with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    open_weights(folder)
     differences = _with_forms(model, folder, onnx=onnx, int8=int8)
     return differences, judge(load(folder), folder) if judge is not None and (onnx or int8) else None
 

@@ -26,6 +26,7 @@ def test_all_but_onnx(supernet_of, plans, tmp_path):
     assert "| 0 | removed | 3 |" in card
     assert f"(batch 1, length 40) | {supernet.macs(supernet.whole, 1, 40):,} | {supernet.macs(plan, 1, 40):,} |" in card
     assert load(done.folder).config.num_hidden_layers == 3
+    assert len({f.stat().st_mode for f in done.folder.iterdir()}) == 1, "whoever may read the folder may read the weights"
 
 
 def test_a_polished_model_in_train_mode(supernet_of, plans, tmp_path):
