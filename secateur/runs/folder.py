@@ -31,8 +31,9 @@ class Price:
 
     def __str__(self) -> str:
         gain = self.member.gain
+        poor = "" if getattr(self.member, "above_chance", True) else ", which leaves a network no better than chance"
         return (
-            f"{self.times} × faster costs {gain.cost()}: {self.member.key[:8]}, {self.member.architecture}\n"
+            f"{self.times} × faster costs {gain.cost()}{poor}: {self.member.key[:8]}, {self.member.architecture}\n"
             f"  {gain}\n  {gain.details()}"
         )
 
