@@ -33,9 +33,9 @@ class Contention:
         """What a user should know, or an empty string on a quiet machine."""
         found = []
         if self.others > BUSY_LIMIT:
-            found.append(f"other processes took {self.others:.0%} of its cores' time")
+            found.append(f"other processes took {100 * self.others:.0f} % of its cores' time")
         if self.waiting > WAITING_LIMIT:
-            found.append(f"the run waited for {self.waiting:.0%} of the wall-clock time")
+            found.append(f"the run waited for {100 * self.waiting:.0f} % of the wall-clock time")
         said = " and ".join(found)
         return f"The machine was busy during the measurement: {said}. Measure again when it is quiet." if found else ""
 

@@ -63,7 +63,7 @@ class Latency:
         """The figure and how sure it is, in lines that fit a narrow terminal."""
         return [
             f"{self.median * 1e3:.4g} ms ({self.low * 1e3:.4g}…{self.high * 1e3:.4g} ms at 95 %)",
-            f"spread {self.spread:.1%}, {self.repeats} repeats, {self.clock} clock{'' if self.steady else ', not steady'}",
+            f"spread {100 * self.spread:.1f} %, {self.repeats} repeats, {self.clock} clock{', not steady' * (not self.steady)}",
             f"wall clock {self.wall * 1e3:.4g} ms, CPU time {self.cpu * 1e3:.4g} ms",
         ]
 

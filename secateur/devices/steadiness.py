@@ -29,7 +29,7 @@ class Steadiness:
 
     def __str__(self) -> str:
         low, high = min(self.medians) * 1e3, max(self.medians) * 1e3
-        text = f"the same work took {low:.3g}…{high:.3g} ms ({self.spread:.1%} apart, {self.clock} clock)"
+        text = f"the same work took {low:.3g}…{high:.3g} ms ({100 * self.spread:.1f} % apart, {self.clock} clock)"
         return f"{text}. {self.note}" if self.note else text
 
 
@@ -57,7 +57,7 @@ def check_steady(
     steady = Steadiness((max(medians) - min(medians)) / min(medians), medians, found[0].clock, note)
     if steady.spread > LIMIT and not allow:
         raise MeasurementError(
-            f"this device cannot be measured steadily: {str(steady).rstrip('.')}; at most {LIMIT:.0%} apart is steady. "
+            f"this device cannot be measured steadily: {str(steady).rstrip('.')}; at most {100 * LIMIT:.0f} % apart is steady. "
             f"Stop other programs on it,{' give `threads` 1,' if setup.threads > 1 else ''} or continue with --unsteady."
         )
     return steady

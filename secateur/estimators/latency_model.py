@@ -37,8 +37,8 @@ class FitReport:
     def __str__(self) -> str:
         busy = f"; the machine was busy during {self.loaded} of them" if self.loaded else ""
         return (
-            f"latency model: off by {self.mean:.1%} on average, {self.max:.1%} at most, on {self.held_out} networks it "
-            f"had not seen ({self.networks} to fit it, {self.seconds:.0f} s){busy}"
+            f"latency model: off by {100 * self.mean:.1f} % on average, {100 * self.max:.1f} % at most, on {self.held_out} "
+            f"networks it had not seen ({self.networks} to fit it, {self.seconds:.0f} s){busy}"
         )
 
 

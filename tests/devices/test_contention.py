@@ -16,8 +16,8 @@ Times = namedtuple("Times", "user system idle iowait steal guest")
     ("found", "words"),
     [
         (Contention(BUSY_LIMIT, WAITING_LIMIT), ""),
-        (Contention(0.5), "50% of its cores' time"),
-        (Contention(0.0, 0.4), "waited for 40%"),
+        (Contention(0.5), "50 % of its cores' time"),
+        (Contention(0.0, 0.4), "waited for 40 %"),
         (Contention(0.5, 0.4), "and the run waited"),
     ],
 )

@@ -124,7 +124,7 @@ def test_what_comes_before_a_run_is_not_timed(clock: Any) -> None:
 def test_waiting_on_a_busy_machine_is_said(clock: Any) -> None:
     latency = measure_latency(lambda: clock.tick(0.002, cpu=0.001), Setup())
     assert latency.loaded
-    assert "waited for 50%" in latency.note
+    assert "waited for 50 %" in latency.note
     assert latency.note in str(latency)
     assert latency.median == pytest.approx(0.001)
     assert latency.wall == pytest.approx(0.002)

@@ -37,7 +37,7 @@ def judging(tokens: Tokens | None, length: int, progress: Progress) -> Judge:
         setup = Setup(length=min(length, longest_text(network.config)), kind="language_modelling")
         data = None if tokens is None else _windows(tokens, length)
         unscored = "" if data else "name the text it was trained on with --text"
-        with progress.bar("scoring the forms") as advance:
+        with progress.bar("scoring the formats") as advance:
             return judge_forms(network, folder, setup, data, unscored, advance)
 
     return judge

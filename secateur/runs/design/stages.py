@@ -320,7 +320,7 @@ class DesignWork(Work):
         self.store.set_meta("device", describe_device(self.device))
         busy = sum(bool(t.details.get("latency_loaded")) for t in self.run.trials)
         if busy:
-            self.note(f"The machine was busy with other work while {busy} architectures' latencies were measured.")
+            self.note(f"The machine was busy with other work while the latency of {busy} of the architectures was measured.")
         self.write_report()
 
 

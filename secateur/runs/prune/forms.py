@@ -31,7 +31,7 @@ def judging(run: PruneRun, progress: Progress) -> Judge:
             data = found.task, list(found.batches("validation", c.evaluation_batch))
         except SecateurError as error:
             unscored = one_line(error)
-        with progress.bar("scoring the forms") as advance:
+        with progress.bar("scoring the formats") as advance:
             return judge_forms(network, folder, setup, data, unscored, advance)
 
     return judge

@@ -274,8 +274,8 @@ class PruneWork(Work):
         body, whole = self.run.unpruned["body_parameters"], self.run.unpruned["parameters"]
         if body < 0.5 * whole:
             self.note(
-                f"Embeddings and head have {1 - body / whole:.0%} of all parameters and are not pruned: a network with "
-                f"half of the layers' parameters still has {1 - 0.5 * body / whole:.0%} of all."
+                f"Embeddings and head have {100 * (1 - body / whole):.0f} % of all parameters and are not pruned: a network "
+                f"with half of the layers' parameters still has {100 * (1 - 0.5 * body / whole):.0f} % of all."
             )
 
     def report(self) -> None:
