@@ -112,7 +112,7 @@ class Report(ABC):
             "version": __version__,
             "settings": {n: v for n, v in run.configuration.as_dict().items() if v is not None and n != "store"},
             "device": run.store.get_meta("device", run.configuration.device),
-            "objectives": [str(o) for o in run.objectives],
+            "objectives": [str(o) for o in run.configuration.objectives],
             "journal": stages,
             "unfinished": self._unfinished(journal),
         }
