@@ -80,7 +80,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["searching"],
+    ["fitting", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "prediction", "proxies", "training"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,18 @@ from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.latency_fit import LAYER, Pair, feature_names, features, held_back, pair_of, relative_errors, solve
-from secateur.estimators.latency_sample import USUAL, Fitting, Sample, sample
+from secateur.estimators.latency_fit import (
+    LAYER,
+    Pair,
+    corrections,
+    feature_names,
+    features,
+    held_back,
+    pair_of,
+    relative_errors,
+    solve,
+)
+from secateur.estimators.latency_sample import USUAL, Fitting, Measured, Sample, sample
 from secateur.search.layer_sums import Around, LayerSums
 from secateur.spaces.base import Space
 
@@ -25,7 +35,8 @@ from secateur.spaces.base import Space
 @dataclass(frozen=True)
 class FitReport:
     """How far the model is off on `held_out` networks that it was fitted without: relative errors |predicted − measured| /
-    measured. `loaded` of all networks were measured while the machine was busy."""
+    measured. `loaded` of all networks were measured while the machine was busy. `front` is the mean error on networks that the
+    model itself had picked as the best, before it was fitted to them too."""
 
     networks: int
     held_out: int
@@ -33,19 +44,22 @@ class FitReport:
     max: float
     seconds: float
     loaded: int = 0
+    front: float | None = None
 
     def __str__(self) -> str:
+        picked = "" if self.front is None else f"; by {self.front:.1%} on its own picks, to which it was then fitted as well"
         busy = f"; the machine was busy during {self.loaded} of them" if self.loaded else ""
         return (
             f"latency model: off by {100 * self.mean:.1f} % on average, {100 * self.max:.1f} % at most, on {self.held_out} "
-            f"networks it had not seen ({self.networks} to fit it, {self.seconds:.0f} s){busy}"
+            f"networks it had not seen ({self.networks} to fit it, {self.seconds:.0f} s){picked}{busy}"
         )
 
 
 @dataclass(frozen=True)
 class LatencyModel:
-    """seconds = Σ over layers of (a + b·width + c·width² + d·heads + e·inner + f·width·inner), and for the embedding with its
-    output layer (g + h·width), one g and h per kind of embedding. No coefficient is negative.
+    """seconds = Σ over layers of (a + b·width + c·width² + d·heads + e·inner + f·width·inner) × (1 + r), and for the embedding
+    with its output layer (g + h·width), one g and h per kind of embedding, and one r per width: what the networks of a width
+    take more or less than the sum says. No coefficient is negative.
 
     Holds for one device, number of threads, runtime, batch, length and backbone; the vocabulary is whatever `build` had.
     """
@@ -60,6 +74,8 @@ class LatencyModel:
     runtime: str
     version: str
     report: FitReport
+    #: r by width, as text, as JSON has it.
+    widths: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -77,27 +93,39 @@ class LatencyModel:
         Raises ConfigurationError for settings out of range, MeasurementError where too few networks could be measured.
         """
         start = time.perf_counter()
-        found = sample(build, space, setup, fitting, progress)
-        model = cls._fitted(found, fitting.held_out, _conditions(setup))
+        model = cls.of(sample(build, space, setup, fitting, progress), fitting.held_out, setup)
         return replace(model, report=replace(model.report, seconds=time.perf_counter() - start))
 
     @classmethod
-    def _fitted(cls, found: Sample, most: int, conditions: Mapping[str, Any]) -> LatencyModel:
-        """The model of what was measured, its report from a fit without at most `most` of it."""
-        measured = found.measured
+    def of(cls, found: Sample, held_out: int, setup: Setup, more: Sequence[Measured] = ()) -> LatencyModel:
+        """The model of what was measured, its report from a fit without at most `held_out` of the sample. `more` is what was
+        measured beside the sample."""
+        measured, conditions = found.measured, _conditions(setup)
         pairs = tuple(sorted({pair_of(a) for a, _ in measured}))  # what could not be measured is refused, not guessed
-        back = set(held_back([a for a, _ in measured], max(1, min(most, len(measured) // 3))))
+        back = set(held_back([a for a, _ in measured], max(1, min(held_out, len(measured) // 3))))
         tests, fits = ([m for n, m in enumerate(measured) if (n in back) is held] for held in (True, False))
         if not tests or len(fits) < 2:
             reason = f" The last reason: {found.failure}" if found.failure else ""
             raise MeasurementError(
                 f"only {len(measured)} of {found.wanted} networks could be measured: too few to fit a model.{reason}"
             )
-        report = FitReport(len(fits), len(tests), 0.0, 0.0, 0.0, found.loaded)
-        model = cls(_coefficients(fits, pairs), found.backbone, pairs, **conditions, report=report)
-        errors = relative_errors(model.predict([a for a, _ in tests]), np.array([seconds for _, seconds in tests]))
+        report = FitReport(len(fits) + len(more), len(tests), 0.0, 0.0, 0.0, found.loaded)
+        model = cls({}, found.backbone, pairs, **conditions, report=report)._solved([*fits, *more])
+        errors = model.errors(tests)
         report = replace(report, mean=float(errors.mean()), max=float(errors.max()))
-        return replace(model, coefficients=_coefficients(measured, pairs), report=report)
+        return replace(model._solved([*measured, *more]), report=report)
+
+    def _solved(self, measured: Sequence[Measured]) -> LatencyModel:
+        """The same with the coefficients that fit best to what was measured."""
+        rows, seconds = features([a for a, _ in measured], self.pairs), np.array([s for _, s in measured])
+        found = solve(rows, seconds)
+        layers = rows[:, : len(LAYER)] @ found[: len(LAYER)]
+        widths = corrections([str(a["width"]) for a, _ in measured], layers, rows @ found, seconds)
+        return replace(self, coefficients=dict(zip(feature_names(self.pairs), found.tolist(), strict=True)), widths=widths)
+
+    def errors(self, measured: Sequence[Measured]) -> np.ndarray:
+        """|predicted − measured| / measured (n,)."""
+        return relative_errors(self.predict([a for a, _ in measured]), np.array([seconds for _, seconds in measured]))
 
     def predict(self, architectures: Sequence[Architecture]) -> np.ndarray:
         """Seconds (n,) of the architectures. Raises ConfigurationError for a backbone or embedding it was not fitted to."""
@@ -105,7 +133,13 @@ class LatencyModel:
             fault = self.fault(architecture)
             if fault:
                 raise ConfigurationError(fault)
-        return np.asarray(features(architectures, self.pairs) @ self._vector)
+        rows, split = features(architectures, self.pairs), len(LAYER)
+        more = np.array([self.correction(a["width"]) for a in architectures])
+        return np.asarray(rows[:, :split] @ self._vector[:split] * (1 + more) + rows[:, split:] @ self._vector[split:])
+
+    def correction(self, width: Any) -> float:
+        """What the layers of this width take more than the sum says, as a share of it; 0 where none was measured."""
+        return self.widths.get(str(width), 0.0)
 
     def fault(self, architecture: Architecture) -> str | None:
         """Why the architecture cannot be predicted, or None."""
@@ -131,7 +165,8 @@ class LatencyModel:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
-        return {**asdict(self), "coefficients": dict(self.coefficients), "pairs": [list(pair) for pair in self.pairs]}
+        own = {"coefficients": dict(self.coefficients), "widths": dict(self.widths)}
+        return {**asdict(self), **own, "pairs": [list(pair) for pair in self.pairs]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LatencyModel:
@@ -144,6 +179,7 @@ class LatencyModel:
                     "coefficients": {name: float(data["coefficients"][name]) for name in feature_names(pairs)},
                     "pairs": pairs,
                     "report": FitReport(**data["report"]),
+                    "widths": {str(width): float(r) for width, r in data.get("widths", {}).items()},
                 }
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -152,7 +188,7 @@ class LatencyModel:
 
     @property
     def fingerprint(self) -> str:
-        numbers = [f"{name}={value!r}" for name, value in sorted(self.coefficients.items())]
+        numbers = [f"{name}={value!r}" for name, value in sorted({**self.coefficients, **self.widths}.items())]
         sizes = f"{self.threads} threads, {self.batch} x {self.length}"
         return digest("latency model", self.backbone, self.device, self.version, sizes, *numbers)
 
@@ -167,11 +203,6 @@ def _conditions(setup: Setup) -> dict[str, Any]:
         "runtime": setup.runtime,
         "version": runtime_version(setup.runtime),
     }
-
-
-def _coefficients(measured: Sequence[tuple[Architecture, float]], pairs: tuple[Pair, ...]) -> dict[str, float]:
-    found = solve(features([a for a, _ in measured], pairs), np.array([seconds for _, seconds in measured]))
-    return dict(zip(feature_names(pairs), found.tolist(), strict=True))
 
 
 class PredictedLatency(Estimator, LayerSums):
@@ -206,7 +237,8 @@ class PredictedLatency(Estimator, LayerSums):
     def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:
         ones = np.ones(len(heads))
         described = np.stack([ones, ones * width, ones * width * width, heads, inner, width * inner], axis=1)
-        return np.asarray(described @ [self.model.coefficients[name] for name in LAYER])[:, None]
+        summed = np.asarray(described @ [self.model.coefficients[name] for name in LAYER])
+        return summed[:, None] * (1 + self.model.correction(width))
 
     def quantities(self, around: Around, parts: np.ndarray) -> dict[str, np.ndarray]:
         pair = (around.embedding, around.factor)

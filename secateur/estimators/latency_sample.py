@@ -36,13 +36,17 @@ class Fitting(Settings):
 USUAL = Fitting()
 
 
+#: A network and its seconds.
+Measured = tuple[Architecture, float]
+
+
 @dataclass(frozen=True)
 class Sample:
     """`measured`: networks with their seconds, in the order they were chosen. `wanted`: how many were to be measured, `loaded`:
     at how many the machine was busy, `failure`: the last reason where one could not be measured."""
 
     backbone: str
-    measured: Sequence[tuple[Architecture, float]]
+    measured: Sequence[Measured]
     wanted: int
     loaded: int
     failure: str | None

@@ -66,7 +66,7 @@ class Gain:
         return found | {"metric": self.metric, "data": self.data, "latency_predicted": self.predicted}
 
     def __str__(self) -> str:
-        """`2.9 × faster, 33 % smaller (layers 69 %), −3.1 points`."""
+        """`2.9 × faster, 33 % smaller (layers by 69 %), −3.1 points`."""
         parts = [faster(self.speedup, self.predicted), self._smaller(), self.price()]
         return ", ".join(part for part in parts if part)
 
@@ -74,7 +74,7 @@ class Gain:
         whole, body = self.smaller(), self.smaller("body_parameters")
         if whole is None:
             return ""
-        return f"{percent(whole)} smaller" + (f" (layers {percent(body)})" if body is not None else "")
+        return f"{percent(whole)} smaller" + (f" (layers by {percent(body)})" if body is not None else "")
 
     def price(self) -> str:
         """`−3.1 points`; of a language model `perplexity 8.1 → 9.4`."""

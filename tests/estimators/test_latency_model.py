@@ -13,7 +13,17 @@ from secateur.architecture import Architecture
 from secateur.decoders import Builder, Sizes
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
-from secateur.estimators.latency_fit import LAYER, feature_names, features, held_back, pair_of, sizes_of, solve, spread_sample
+from secateur.estimators.latency_fit import (
+    LAYER,
+    corrections,
+    feature_names,
+    features,
+    held_back,
+    pair_of,
+    sizes_of,
+    solve,
+    spread_sample,
+)
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
 from secateur.estimators.latency_sample import Fitting
 from secateur.rng import generator
@@ -89,11 +99,11 @@ def test_real_networks_of_this_machine() -> None:
     model.check(SETUP)
 
 
-#: Seconds allowed → measurements made, a coefficient, and the mean of its errors, as earlier versions had them.
+#: Seconds allowed → measurements made, a coefficient, and the mean of its errors, as they were found once.
 FITS = [
-    (500.0, 132, 1.7288622848704893e-07, 0.05070724211924995),
-    (30.0, 31, 9.289474676158316e-08, 0.12864789825665635),
-    (5.0, 12, 7.36281576330627e-08, 0.08478613803348009),
+    (500.0, 132, 1.7288622848704893e-07, 0.05030147518872194),
+    (30.0, 31, 9.289474676158316e-08, 0.1291079655180678),
+    (5.0, 12, 7.36281576330627e-08, 0.08643201276578127),
 ]
 
 
@@ -241,3 +251,16 @@ def test_the_sample_covers_every_embedding_and_both_ends() -> None:
     assert [sum(pair_of(a)[0] == e for a in chosen[:4]) for e in (0, 8)] == [2, 2], "two of each come first"
     one = Decoder(layers="1", width="16", inner="32", heads=(1,), embedding=(0,), factor=(1,))
     assert len(spread_sample(one, 24, seed=3)) == 1
+
+
+def test_what_a_width_takes_more_is_found_and_drawn_to_nothing() -> None:
+    layers, around = np.array([2.0, 4.0, 3.0, 5.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    widths = ["32", "32", "64", "64"]
+    seconds = layers * np.array([1.1, 1.1, 1.0, 1.0]) + around
+    found = corrections(widths, layers, layers + around, seconds)
+    weight = layers[:2] / seconds[:2]
+    by_hand = (weight * (1 - (layers[:2] + 1) / seconds[:2])).sum() / ((weight**2).sum() + 2)
+    assert found == {"32": pytest.approx(by_hand), "64": pytest.approx(0.0)}
+    assert 0 < found["32"] < 0.1
+    many = corrections(widths[:2] * 500, np.tile(layers[:2], 500), np.tile(layers[:2] + 1, 500), np.tile(seconds[:2], 500))
+    assert many["32"] == pytest.approx(0.1, rel=0.02)

@@ -18,7 +18,7 @@ PRUNED = Gain(
 
 
 def test_the_line_that_is_read_first() -> None:
-    assert str(PRUNED) == "2.9 × faster, 33 % smaller (layers 69 %), −3.1 points"
+    assert str(PRUNED) == "2.9 × faster, 33 % smaller (layers by 69 %), −3.1 points"
     assert PRUNED.speedup == pytest.approx(42 / 14.5)
     assert (PRUNED.smaller(), PRUNED.smaller("body_parameters")) == (pytest.approx(0.33), pytest.approx(0.69))
     assert PRUNED.points == pytest.approx(-3.1)

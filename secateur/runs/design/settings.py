@@ -88,7 +88,7 @@ class DesignSettings(RunSettings):
         known=("front", "all"),
     )
     most_measured: int = option(
-        40, "Measure at most this many members of the front at the end.", panel=_MEASURE, least=1, most=10_000
+        48, "Measure at most this many members of the front at the end.", panel=_MEASURE, least=1, most=10_000
     )
     seconds: float = option(
         5.0, "Seconds to measure each network for, at most, in turns of a second.", panel=_MEASURE, above=0, most=DAY

@@ -28,6 +28,7 @@ from secateur.objectives import Objective
 from secateur.report.numbers import with_unit
 from secateur.runs.bounds import check_bounds
 from secateur.runs.design.baselines import LAYERS, Baseline, layer_scaled
+from secateur.runs.design.fitting import fit_model
 from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.design.searching import exact_start
@@ -112,7 +113,8 @@ class DesignWork(Work):
         """Measure some networks of the space, and fit what a layer costs."""
         fitting = Fitting(seconds=self.c.fit_seconds, seed=self.c.seed)
         with self.progress.bar("fitting the latency model") as advance:
-            model = LatencyModel.fit(self.build, self.run.space, self.setup, fitting, progress=advance)
+            wanted = [*self.run.objectives, *self.run.bounds]
+            model = fit_model(self.build, self.run.space, self.setup, fitting, self.cost, wanted, advance)
         self.store.set_meta("latency_model", model.to_dict())
         self.progress.say(str(model.report))
 
@@ -296,9 +298,9 @@ class DesignWork(Work):
         self.store.set_meta("baselines", rows)
 
     def _to_measure(self) -> list[DesignMember]:
-        """At most `most_measured` of the front, at most three quarters of them those that are to be compared with a baseline:
-        the cheapest, in each cost, that is at least as good. Where there are too many of a cost they are thinned out evenly,
-        and so are the others."""
+        """At most `most_measured` of the front. Those to be compared with a baseline, the cheapest that are at least as good, take
+        at most half of the places by the first cost and a quarter by the others; where there are too many they are thinned out
+        evenly, and so are the members that fill up the rest."""
         front = list(self.run.searched)
         most = self.c.most_measured
         if len(front) <= most:
@@ -308,10 +310,11 @@ class DesignWork(Work):
         scaled = layer_scaled(self.c.backbone, self.run.space) if counted else []
         levels = sorted({self.cost.count(b.architecture)[proxy.name] for b in scaled})
         chosen: dict[str, DesignMember] = {}
-        for cost in costs:
+        for place, cost in enumerate(costs):
+            room = most // 2 if place == 0 else most // 4 // (len(costs) - 1)
             good = ([m for m in front if m.values[proxy.name] >= level] for level in levels)
             best = (min(some, key=lambda m: cost.sign * m.values[cost.name]) for some in good if some)
-            chosen |= {m.key: m for m in evenly(list({m.key: m for m in best}.values()), 3 * most // 4 // len(costs))}
+            chosen |= {m.key: m for m in evenly(list({m.key: m for m in best}.values()), room)}
         left = sorted((m for m in front if m.key not in chosen), key=lambda m: m.values[proxy.name])
         return [*chosen.values(), *evenly(left, most - len(chosen))]
 
