@@ -125,7 +125,7 @@ def _marker(at: tuple[float, float], one: Series) -> str:
 def design(table: Path = Path(__file__).parent / "design" / "savings.csv") -> str:
     """The front of a search for GPT-2s against layer scaling, with the front's embedding and with the published one."""
     with table.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["backbone"] == "gpt2"]
+        rows = [row for row in csv.DictReader(file) if row["baseline"].startswith("GPT-2 small")]
     families = list(dict.fromkeys(row["baseline"] for row in rows))
     looks = ((VIOLET, "diamond", "2 4"), (ORANGE, "square", "8 4"))
     series = []

@@ -124,6 +124,8 @@ def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bo
     wrong = (kind and kind != quantity.unit) or (suffix[:1] in tuple("kKMGT") and quantity.unit == "s")
     if wrong and name in QUANTITIES:  # an unknown name is reported as such, where names are looked up
         raise ConfigurationError(f"`{said}`: `{suffix}` is not a unit of `{name}`.")
+    if quantity.unit == "s" and not suffix and isinstance(given, str) and bound.value >= 1:
+        raise ConfigurationError(f"`{said}` means {bound.value:g} seconds: write {bound.value:g}ms or {bound.value:g}s.")
     # A proxy of quality may be negative. Errors and counts of 0 are rare, but there are such; nothing takes no time.
     if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and quantity.unit)):
         raise ConfigurationError(f"`{said}`: a bound on `{name}` must {'be above 0' if quantity.unit else 'not be negative'}.")
@@ -189,12 +191,9 @@ class Objective:
         return total
 
     def __str__(self) -> str:
-        text = self.name
-        if self.upper is not None:
-            text += f"<={self.upper}"
-        if self.lower is not None:
-            text += f">={self.lower}"
-        return text
+        unit = "s" if QUANTITIES.get(self.name, Quantity("", "")).unit == "s" else ""
+        sides = [(sign, bound) for sign, bound in (("<=", self.upper), (">=", self.lower)) if bound is not None]
+        return self.name + "".join(f"{sign}{bound}{'' if bound.relative else unit}" for sign, bound in sides)
 
 
 def parse_bounds(under: Mapping[str, str | float | Bound]) -> list[tuple[str, Bound]]:

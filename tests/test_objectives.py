@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secateur.errors import ConfigurationError, UnknownNameError
-from secateur.objectives import Bound, Objective, matrix
+from secateur.objectives import Bound, Objective, matrix, parse_bounds
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_objectives() -> None:
     assert Objective.parse(" parameters >= 10% ") == Objective("parameters", lower=Bound(0.1, relative=True))
     given_one = Objective("score", "max")
     assert Objective.parse(given_one) is given_one
-    for text in ("error", "latency<=0.02", "parameters>=10%"):
+    for text in ("error", "latency<=0.02s", "parameters>=10%"):
         assert str(Objective.parse(text)) == text
 
 
@@ -125,3 +125,19 @@ def test_excess_is_a_share_of_the_bound() -> None:
     assert [both.excess(value) for value in (50, 100, 150, 200, 300)] == [0.5, 0, 0, 0, 0.5]
     assert Objective.parse("macs>=0").excess(-2.0) == 2.0
     assert Objective.parse("parameters<=50%").excess(1e9) == 0, "relative bounds need the unpruned network"
+
+
+@pytest.mark.parametrize("text", ["latency<=20", "latency>=1"])
+def test_seconds_without_a_unit_are_questioned_where_milliseconds_may_be_meant(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"means \d+ seconds: write \d+ms or \d+s"):
+        Objective.parse(text)
+    assert Objective.parse(f"{text}s").violated({"latency": 10.0}, {}) is None
+    with pytest.raises(ConfigurationError, match=r"`latency=20` means 20 seconds"):
+        parse_bounds({"latency": "20"})
+    assert parse_bounds({"latency": 20}) == [("latency", Bound(20.0))], "a number of Python's is seconds"
+
+
+def test_an_objective_is_spelt_so_that_it_reads_the_same() -> None:
+    for text in ("latency<=2s", "latency<=20ms>=1ms", "memory<=3000000", "latency<=50%", "parameters>=10%"):
+        objective = Objective.parse(text)
+        assert Objective.parse(str(objective)) == objective

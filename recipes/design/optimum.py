@@ -17,9 +17,10 @@ import csv
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from secateur.search.exact import Solution
 from secateur.spaces.decoder import Decoder
 from secateur.trial import Trial
 
+HERE = Path(__file__).resolve().parent
 TRIALS = 2_500
 SEEDS = range(3)
 #: Shares of the slowest exact member's latency.
@@ -82,7 +84,7 @@ def fronts(work: DesignWork, objectives: Sequence[Any], trials: int) -> Iterator
     yield Front("exact", None, len(solution), seconds, solution.points)
     chosen = list(islice(solution.order(generator(0, "order")), trials))
     yield Front(f"exact, {trials:,} of it", None, len(chosen), seconds, solution.points[chosen])
-    alike = Decoder(space.backbone, homogeneous=True, **{n: getattr(space.allowed, n) for n in vars(space.allowed)})
+    alike = Decoder(space.backbone, homogeneous=True, **{f.name: getattr(space.allowed, f.name) for f in fields(space.allowed)})
     equal, seconds = timed(lambda: Solution.of(alike, sums, objectives))
     yield Front("homogeneous", None, len(equal), seconds, equal.points)
     for seed in SEEDS:
@@ -113,7 +115,7 @@ def rows_of(folder: Path, trials: int = TRIALS) -> list[dict[str, Any]]:
         every = np.concatenate([f.points for f in found])
         low, high = every.min(axis=0), every.max(axis=0)
         volumes = [hypervolume((f.points - low) / (high - low), np.full(len(low), 1.1)) for f in found]
-        limits = [share * exact[:, 1].max() for share in BOUNDS]
+        limits = [max(share * exact[:, 1].max(), exact[:, 1].min()) for share in BOUNDS]
         for front, volume in zip(found, volumes, strict=True):
             within = [most(front.points, limit) / most(exact, limit) for limit in limits]
             rows.append(
@@ -134,6 +136,21 @@ def rows_of(folder: Path, trials: int = TRIALS) -> list[dict[str, Any]]:
             print(rows[-1], file=sys.stderr)
     run.close()
     return rows
+
+
+def tables(path: Path = HERE / "optimum.csv") -> str:
+    """The recipe's table: means over the seeds, for two and for three objectives."""
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    heads = ["", "seconds", "members", "hypervolume", "beaten by the exact front", "by equal layers", "within a latency"]
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|---|---|"]
+    for backbone, count, searcher in dict.fromkeys((r["backbone"], r["objectives"], r["searcher"]) for r in found):
+        own = [r for r in found if (r["backbone"], r["objectives"], r["searcher"]) == (backbone, count, searcher)]
+        mean = {name: fmean(float(r[name]) for r in own) for name in list(own[0])[5:]}
+        shares = [f"{100 * mean[name]:.1f} %" for name in ("hypervolume", "beaten", "beaten_alike", "within_latency")]
+        cells = [f"{backbone}, {count} objectives: {searcher}", f"{mean['seconds']:.1f}", f"{mean['members']:,.0f}", *shares]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,11 +32,11 @@ class Price:
 
     def __str__(self) -> str:
         gain = self.member.gain
+        about = f"{self.member.key[:8]}, {self.member.architecture}\n  {gain}\n  {gain.details()}"
+        if gain.price() == "":  # an architecture that is not trained yet
+            return f"{self.times} × faster than {self.member.run.published}, the largest that is: {about}"
         poor = "" if getattr(self.member, "above_chance", True) else ", which leaves a network no better than chance"
-        return (
-            f"{self.times} × faster costs {gain.cost()}{poor}: {self.member.key[:8]}, {self.member.architecture}\n"
-            f"  {gain}\n  {gain.details()}"
-        )
+        return f"{self.times} × faster costs {gain.cost()}{poor}: {about}"
 
     def rows(self) -> list[dict[str, Any]]:
         run = self.member.run
@@ -140,7 +141,10 @@ class RunFolder:
             return f"<{type(self).__name__} {self.folder}: {error}>"
 
     def _repr_html_(self) -> str:
-        return str(find("report", self.configuration.verb)(self).html())
+        try:
+            return str(find("report", self.configuration.verb)(self).html())
+        except SecateurError:
+            return f"<pre>{escape(repr(self))}</pre>"
 
     def close(self) -> None:
         self.store.close()

@@ -31,3 +31,7 @@ def rows() -> list[dict[str, str]]:
 def test_the_exact_front_beats_all_others_in_less_than_half_a_minute() -> None:
     assert all(float(row["beaten"]) == 1.0 for row in rows())
     assert all(float(row["seconds"]) < 30 for row in rows() if row["searcher"] == "exact")
+
+
+def test_the_recipe_shows_the_table(load_recipe: Any) -> None:
+    assert load_recipe("design/optimum.py").tables() in (ROOT / "recipes" / "design" / "README.md").read_text(encoding="utf-8")

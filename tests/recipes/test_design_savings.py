@@ -74,8 +74,10 @@ def test_the_csv_of_runs(savings: Any, designed: Path, capsys: pytest.CaptureFix
     [
         ("GPT-2 small with embedding 128", "GPT-2, decoders alone (same embedding)"),
         ("GPT-2 small", "GPT-2, against the published network"),
+        ("LTS's GPT-2", "GPT-2, against LiteTransformerSearch's baseline"),
         ("Transformer-XL base with embedding 128", "Transformer-XL, decoders alone (same embedding)"),
         ("Transformer-XL base", "Transformer-XL, against the published network"),
+        ("LTS's Transformer-XL", "Transformer-XL, against LiteTransformerSearch's baseline"),
     ],
 )
 def test_the_tables_say_what_the_measurements_say(family: str, row: str) -> None:

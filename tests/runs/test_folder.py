@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from secateur.errors import ConfigurationError, StudyError
+from secateur.runs.design.report import DesignReport
 from secateur.runs.design.run import DesignRun
 from secateur.runs.folder import open_run, parse_under
 from secateur.runs.prune.run import PruneRun
@@ -47,3 +48,14 @@ def test_one_of_key_and_bound_says_which_network(pruned: Path) -> None:
     for key, under in ((None, None), (None, []), (best.key, ["body_parameters=50%"])):
         with pytest.raises(ConfigurationError, match="say which sub-network to export: either --under x=1 or --key"):
             run.choose(key, under, "export", "x=1")
+
+
+def test_a_run_that_cannot_be_shown_says_why_and_shows_no_markup(designed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> str:
+        raise StudyError("its <b>folder</b> is gone")
+
+    for name in ("html", "__str__"):
+        monkeypatch.setattr(DesignReport, name, gone)
+    run = open_run(designed)
+    assert "its <b>folder</b> is gone" in repr(run)
+    assert "its &lt;b&gt;folder&lt;/b&gt; is gone" in run._repr_html_()

@@ -90,7 +90,8 @@ class DesignReport(Report):
         return row | {"choices": choices}
 
     def lead(self) -> str:
-        return " ".join(filter(None, summary(self.data()))).replace(SPACE, " ")
+        gain, about = summary(self.data())
+        return f"{gain} {about}".replace(SPACE, " ") if about else ""  # the table's heading says how many there are
 
     def next_step(self) -> str:
         return f"Train:  {self._train('KEY')}"

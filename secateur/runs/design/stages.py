@@ -77,7 +77,8 @@ class DesignWork(Work):
     def efforts(self) -> Mapping[str, Effort]:
         # A candidate that is not measured takes milliseconds.
         trial = self.c.seconds if self._timed and self.c.measure == "all" else 0.01
-        compared = self.c.most_measured * self._to_be_measured + 2 * len(LAYERS) * self.c.baselines
+        compared = self.c.most_measured * self._to_be_measured + 3 * len(LAYERS) * self.c.baselines
+        compared *= 2 if self._remembers else 1
         return {
             "fit": Effort(seconds=self.c.fit_seconds),
             "search": Effort(seconds=self.c.trials * trial),
@@ -97,6 +98,11 @@ class DesignWork(Work):
     @property
     def _timed(self) -> bool:
         return "latency" in self.wanted
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether networks have a memory of earlier text that can be full when they are measured."""
+        return bool(self.sizes.recurrence) and self.setup.runtime == "torch"
 
     @property
     def _modelled(self) -> bool:
@@ -227,7 +233,7 @@ class DesignWork(Work):
 
     def _measure_later(self, architectures: Sequence[Architecture]) -> dict[str, dict[str, float]]:
         """Key → latency and memory of Transformer-XLs whose memory of earlier text is full, as it is when they are used."""
-        if not self.sizes.recurrence or self.setup.runtime != "torch":
+        if not self._remembers:
             return {}
         setup = replace(self.setup, remembered=self.sizes.recurrence)
         timed = self._in_turns(architectures, setup, "timed_later")
@@ -298,9 +304,9 @@ class DesignWork(Work):
         self.store.set_meta("baselines", rows)
 
     def _to_measure(self) -> list[DesignMember]:
-        """At most `most_measured` of the front. Those to be compared with a baseline, the cheapest that are at least as good, take
-        at most half of the places by the first cost and a quarter by the others; where there are too many they are thinned out
-        evenly, and so are the members that fill up the rest."""
+        """At most `most_measured` of the front. Those to be compared with a baseline, the cheapest that are at least as good,
+        take at most half of the places by the first cost and a quarter by the others; where there are too many they are thinned
+        out evenly, and so are the members that fill up the rest."""
         front = list(self.run.searched)
         most = self.c.most_measured
         if len(front) <= most:

@@ -173,7 +173,7 @@ class PruneReport(Report):
         columns = [Column("key", "key"), Column("architecture", "architecture")]
         columns += [
             Column("speedup", "faster", "times"),
-            Column("layers", "layers", "share"),
+            Column("layers", "layers kept", "share"),
             Column("points", "points", "points"),
         ]
         columns += [Column(n, n, shown_as(n)) for n in (["parameters", *known] if wide else known[:1])]

@@ -1,0 +1,122 @@
+"""docs/claims.md from claims.template.md: every number that was measured here is computed from a table of these folders.
+
+python recipes/claims.py > docs/claims.md      # a test keeps the page equal
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import math
+import sys
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from secateur.spaces.decoder import PAPER, Decoder
+
+HERE = Path(__file__).resolve().parent
+TASKS = ("stsb", "sst2", "mrpc")
+BACKBONES = ("gpt2", "transformer_xl")
+
+
+def load(name: str) -> Any:
+    """A script of these folders as a module."""
+    spec = importlib.util.spec_from_file_location(f"claims_{Path(name).stem}", HERE / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (HERE / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def pruning() -> dict[str, str]:
+    """Scores of pruned networks."""
+    t = load("prune-minilm/tables.py")
+    found = t.scores()
+
+    def score(method: str, task: str, share: str, polished: bool = False) -> float:
+        return float(t.mean(found[task, method, share, polished]))
+
+    def kept(value: float, task: str) -> str:
+        return f"{100 * value / t.best_unpruned(task):.0f} %"
+
+    ours = {task: score(t.CHOSEN[task], task, "0.5", True) for task in TASKS}
+    told = {
+        "full_kept": ", ".join(kept(score("full", task, "0.5"), task) for task in TASKS),
+        "ours_kept": ", ".join(kept(ours[task], task) for task in TASKS),
+        "ours": ", ".join(f"{ours[task]:.3f}" for task in TASKS),
+        "dropped": ", ".join(f"{t.mean(t.dropped(task, '0.5')):.3f}" for task in TASKS),
+    }
+    strategies = ("standard", "random", "random-linear", "sandwich", "kd", "full")
+    return told | {f"sst2_{name.replace('-', '_')}": f"{score(name, 'sst2', '0.3'):.3f}" for name in strategies}
+
+
+def ranking() -> dict[str, str]:
+    """How proxies rank trained networks."""
+    published = load("design/published.py").figures()
+
+    def source(table: str, proxy: str) -> str:
+        row = next(r for key, r in published.items() if key[:3] == (table, "spearman", proxy) and float(key[3]) == 1.0)
+        return f"{float(row['value']):.3f}"
+
+    summary = {row["proxy"]: float(row["spearman"]) for row in rows("design/proxies-summary.csv")}
+    below = [f"{name} {value:.2f}" for name, value in summary.items() if value < 0.8 and not name.startswith("partial")]
+    size = Decoder("gpt2", **{**PAPER, "factor": (1, 2, 4)}).size()
+    power = int(math.log10(size))
+    return {
+        "wt103": source("random_GPT2_wt103", "decoder_parameters"),
+        "lm1b": source("random_GPT2_lm1b", "decoder_parameters"),
+        "wt103_all": source("random_GPT2_wt103", "parameters"),
+        "below": ", ".join(below),
+        "size": f"{size / 10**power:.1f} × 10^{power}",
+        **{f"own_{name}": f"{summary[name]:.3f}" for name in ("decoder_parameters", "parameters", "snip")},
+        "partial_first": f"{summary['partial_1.25%']:.2f}",
+        "partial_20": f"{summary['partial_20%']:.2f}",
+        "partial_40": f"{summary['partial_40%']:.2f}",
+    }
+
+
+def searching() -> dict[str, str]:
+    """How near searches come to the best, and what they save."""
+    topology = load("design/topology.py")
+    optimum, savings = rows("design/optimum.csv"), rows("design/savings.csv")
+    told = {name: f"{max(topology.spreads(topology.measured(), name).values()):.1f} ×" for name in ("latency", "memory")}
+
+    def share(backbone: str, searcher: str) -> str:
+        wanted = (backbone, searcher, "3")
+        found = [float(r["hypervolume"]) for r in optimum if (r["backbone"], r["searcher"], r["objectives"]) == wanted]
+        return f"{100 * fmean(found):.1f} %"
+
+    def times(family: str, column: str, layers: str | None = None) -> str:
+        found = [float(r[column]) for r in savings if r["baseline"] == family and r[column] and layers in (None, r["layers"])]
+        return f"{fmean(found):.2f} ×"
+
+    searchers = {"evolution": "evolution", "hull": "evolution on the hull", "random": "random", "alike": "homogeneous"}
+    for name, searcher in searchers.items():
+        told[f"volume_{name}"] = " and ".join(share(backbone, searcher) for backbone in BACKBONES)
+    families = {
+        "lts_gpt2": "LTS's GPT-2",
+        "lts_xl": "LTS's Transformer-XL",
+        "alike_gpt2": "GPT-2 small with embedding 128",
+        "alike_xl": "Transformer-XL base with embedding 128",
+    }
+    for name, family in families.items():
+        told[f"{name}_latency"] = times(family, "latency_times")
+        told[f"{name}_latency_16"] = times(family, "latency_times", "16")
+        told[f"{name}_memory"] = times(family, "memory_times")
+    return told
+
+
+def everything() -> str:
+    template = (HERE / "claims.template.md").read_text(encoding="utf-8")
+    return template.format(**pruning(), **ranking(), **searching())
+
+
+if __name__ == "__main__":
+    print(everything(), end="")
