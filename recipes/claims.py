@@ -1,4 +1,4 @@
-"""docs/claims.md from claims.template.md: every number that was measured here is computed from a table of these folders.
+"""docs/claims.md from claims.template.txt: every number that was measured here is computed from a table of these folders.
 
 python recipes/claims.py > docs/claims.md      # a test keeps the page equal
 """
@@ -114,7 +114,7 @@ def searching() -> dict[str, str]:
 
 
 def everything() -> str:
-    template = (HERE / "claims.template.md").read_text(encoding="utf-8")
+    template = (HERE / "claims.template.txt").read_text(encoding="utf-8")
     return template.format(**pruning(), **ranking(), **searching())
 
 

@@ -88,7 +88,7 @@ def test_what_the_user_must_mend_is_raised(toy: Any, bert: Any) -> None:
             kind(bert, Setup(length=65)).evaluate([toy(1)])
         with pytest.raises(ConfigurationError, match="`threads`"):
             kind(bert, Setup(threads=0))
-        with pytest.raises(ConfigurationError, match="cuda:99 is not there"):
+        with pytest.raises(ConfigurationError, match="cuda:99 is not available"):
             kind(bert, Setup(device="cuda:99"))
 
 

@@ -1,4 +1,4 @@
-"""Same seed, same front, to the digit: toy runs as they were before the parts of runs were moved."""
+"""Same seed, same front, to the digit: toy runs as they were found once."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def test_prune(seed: int, pruned: Path, quick_prune: Any, tmp_path: Path) -> Non
     assert {key: trial.values["error"] for key, trial in run.polished.items()} == golden["polished"]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_design(seed: int, quick_design: Any, tmp_path: Path) -> None:
-    golden = GOLDEN[f"design-{seed}"]
-    run = quick_design(tmp_path / "run", seed=seed, objectives=["decoder_parameters", "memory", "parameters"])
+@pytest.mark.parametrize(("searcher", "seed"), [("evolution", 0), ("evolution", 1), ("exact", 0)])
+def test_design(searcher: str, seed: int, quick_design: Any, tmp_path: Path) -> None:
+    golden, objectives = GOLDEN[f"{searcher}-{seed}"], ["decoder_parameters", "memory", "parameters"]
+    run = quick_design(tmp_path / "run", seed=seed, objectives=objectives, searcher=searcher)
     assert asked_by(run, 5) == golden["asked"]
     assert front_of(run) == golden["front"]
