@@ -196,6 +196,11 @@ class Objective:
         return self.name + "".join(f"{sign}{bound}{'' if bound.relative else unit}" for sign, bound in sides)
 
 
+def excess(values: Mapping[str, Any], objectives: Iterable[Objective]) -> Any:
+    """By how much the values (or arrays of them) break the absolute bounds, of those that are there."""
+    return sum((o.excess(values[o.name]) for o in objectives if o.name in values), 0.0)
+
+
 def parse_bounds(under: Mapping[str, str | float | Bound]) -> list[tuple[str, Bound]]:
     """Upper bounds by name. `speedup` (`"3x"`, 3) bounds the latency: at most a third of the unpruned network's."""
     return [

@@ -8,7 +8,7 @@ carry a copy of it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import nn
@@ -186,6 +186,11 @@ def init_adaptive(module: nn.Module, spread: float) -> bool:
     return True
 
 
+def _several(head: nn.Module) -> TypeGuard[AdaptiveHead]:
+    """Whether a head has several clusters: then it gives log-probabilities, and tells a loss without them."""
+    return isinstance(head, AdaptiveHead) and len(head.spans) > 1
+
+
 def predict(head: nn.Module, embedding: nn.Module, hidden: torch.Tensor) -> torch.Tensor:
     """Logits or log-probabilities (…, vocabulary) of hidden states (…, width)."""
     return head(hidden, embedding) if isinstance(head, AdaptiveHead) else head(hidden)  # type: ignore[no-any-return]
@@ -199,7 +204,7 @@ def loss_and_logits(
     Label t + 1 is the target of state t; −100 is ignored. The loss is the mean over targets, or their sum over `items` where
     that number is given (gradient accumulation). An adaptive softmax of several clusters makes no logits.
     """
-    if isinstance(head, AdaptiveHead) and len(head.spans) > 1 and hidden.device.type != "meta":
+    if _several(head) and hidden.device.type != "meta":
         targets = labels[:, 1:].reshape(-1).to(hidden.device)
         states = hidden[:, :-1].reshape(-1, hidden.shape[-1])
         total = head.loss_sum(states, targets, embedding)  # type: ignore[arg-type]
@@ -261,5 +266,4 @@ class WordHead:
             return loss_and_logits(self.lm_head, embedding, hidden, labels, items)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         scores = predict(self.lm_head, embedding, hidden[:, kept])
-        several = isinstance(self.lm_head, AdaptiveHead) and len(self.lm_head.spans) > 1
-        return None, F.log_softmax(scores, dim=-1) if self.normalises and not several else scores
+        return None, F.log_softmax(scores, dim=-1) if self.normalises and not _several(self.lm_head) else scores

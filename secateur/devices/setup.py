@@ -44,6 +44,11 @@ class Setup(Settings):
         """Whether the runtime needs an export first, which takes longer than a measurement."""
         return self.runtime.startswith("onnx")
 
+    @property
+    def tokens(self) -> str:
+        """On what a pass is measured, in words: part of what the figures hold for."""
+        return f"{self.batch} x {self.length}{f' after {self.remembered}' * bool(self.remembered)}"
+
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         if self.remembered and self.runtime != "torch":

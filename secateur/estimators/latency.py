@@ -38,7 +38,7 @@ class LatencyEstimator(Estimator):
             describe_device(self.device),
             f"{self.setup.threads} threads",
             runtime_version(self.setup.runtime),
-            f"{self.setup.batch} x {self.setup.length}{f' after {self.setup.remembered}' * bool(self.setup.remembered)}",
+            self.setup.tokens,
             self.setup.kind,
         )
 

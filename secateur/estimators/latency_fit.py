@@ -44,6 +44,11 @@ def feature_names(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return (*LAYER, *outside)
 
 
+def described(layers: Any, width: int, heads: Any, inner: Any) -> tuple[Any, ...]:
+    """What `LAYER` names, of layers whose heads and inner widths come to these numbers, or arrays of them."""
+    return layers, layers * width, layers * width * width, heads, inner, width * inner
+
+
 def features(architectures: Sequence[Architecture], pairs: Sequence[Pair]) -> np.ndarray:
     """The (n, 6 + 2·pairs) matrix whose product with the coefficients is the latency.
 
@@ -54,7 +59,7 @@ def features(architectures: Sequence[Architecture], pairs: Sequence[Pair]) -> np
     place = {pair: len(LAYER) + 2 * n for n, pair in enumerate(pairs)}
     for row, architecture in zip(out, architectures, strict=True):
         layers, width, heads, inner, _ = sizes_of(architecture)
-        row[: len(LAYER)] = layers, layers * width, layers * width * width, heads, inner, width * inner
+        row[: len(LAYER)] = described(layers, width, heads, inner)
         at = place[pair_of(architecture)]
         row[at : at + 2] = 1, width
     return out

@@ -20,6 +20,7 @@ from secateur.estimators.latency_fit import (
     LAYER,
     Pair,
     corrections,
+    described,
     feature_names,
     features,
     held_back,
@@ -47,7 +48,9 @@ class FitReport:
     front: float | None = None
 
     def __str__(self) -> str:
-        picked = "" if self.front is None else f"; by {self.front:.1%} on its own picks, to which it was then fitted as well"
+        picked = (
+            "" if self.front is None else f"; by {100 * self.front:.1f} % on its own picks, to which it was then fitted as well"
+        )
         busy = f"; the machine was busy during {self.loaded} of them" if self.loaded else ""
         return (
             f"latency model: off by {100 * self.mean:.1f} % on average, {100 * self.max:.1f} % at most, on {self.held_out} "
@@ -235,9 +238,8 @@ class PredictedLatency(Estimator, LayerSums):
     added = (True,)
 
     def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:
-        ones = np.ones(len(heads))
-        described = np.stack([ones, ones * width, ones * width * width, heads, inner, width * inner], axis=1)
-        summed = np.asarray(described @ [self.model.coefficients[name] for name in LAYER])
+        rows = np.stack(described(np.ones(len(heads)), width, heads, inner), axis=1)
+        summed = np.asarray(rows @ [self.model.coefficients[name] for name in LAYER])
         return summed[:, None] * (1 + self.model.correction(width))
 
     def quantities(self, around: Around, parts: np.ndarray) -> dict[str, np.ndarray]:

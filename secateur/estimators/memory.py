@@ -41,7 +41,7 @@ class MemoryEstimator(Estimator):
             self.identity,
             device,
             f"torch {torch.__version__}",
-            f"{self.setup.batch} x {self.setup.length}{f' after {self.setup.remembered}' * bool(self.setup.remembered)}",
+            self.setup.tokens,
             self.setup.kind,
         )
 

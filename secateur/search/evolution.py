@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
-from secateur.objectives import Objective
+from secateur.objectives import Objective, excess
 from secateur.pareto import convex_hull
 from secateur.rng import Generator, generator
 from secateur.search.base import Searcher, fitting
@@ -159,7 +159,7 @@ class Evolution(Searcher):
 
     def _excess(self, trial: Trial) -> float:
         """By how much a result breaks the absolute bounds on what it has values for, as shares of the bounds."""
-        return float(sum(o.excess(trial.values[o.name]) for o in self._bounded if o.name in trial.values))
+        return float(excess(trial.values, self._bounded))
 
     def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
         return super()._is_new(architecture, budget) and self._excess_of(architecture) == 0

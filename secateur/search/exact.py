@@ -11,15 +11,14 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
-from secateur.objectives import Objective
+from secateur.objectives import Objective, excess
 from secateur.pareto import non_dominated
 from secateur.pareto.spread import spread
 from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
-from secateur.search.layer_sums import Around, Columns, Layers, LayerSums
+from secateur.search.layer_sums import Around, Columns, Layers, LayerSums, told_by
 from secateur.spaces.base import Space
 from secateur.spaces.decoder import Decoder, architecture
-from secateur.trial import Status, Trial
 
 Sums = Callable[[], Sequence[LayerSums]]
 
@@ -64,9 +63,8 @@ class Exact(Searcher):
             self._order = self.solution.order(generator(self.seed, "order"))
         return next((a for a in map(self.solution.architecture, self._order) if self._is_new(a)), None)
 
-    def _next_trial(self, rng: Generator) -> Trial | None:
-        found = self._propose(rng)  # what is left over is not worth a trial
-        return None if found is None else Trial(self.asked, found, Status.RUNNING)
+    def _left_over(self, rng: Generator) -> Architecture | None:
+        return None  # what is off the front is not worth a trial
 
 
 class Solution:
@@ -85,7 +83,7 @@ class Solution:
     ) -> Solution:
         """Solve it. Raises ConfigurationError for an objective or bound that the `sums` do not tell."""
         wanted = [*objectives, *bounds]
-        known = {name for some in sums for name in some.yields}
+        known = told_by(sums)
         unknown = list(dict.fromkeys(o.name for o in wanted if o.name not in known))
         if unknown:
             raise ConfigurationError(
@@ -155,10 +153,8 @@ def _of_width(
         places = np.empty((len(points), 4), dtype=np.int64)
         places[:] = width, depth, pair, 0
         places[:, 3] = np.arange(len(points))
-        excess = np.where(np.isfinite(points).all(axis=1), 0.0, np.inf)
-        for o in wanted:
-            excess += o.excess(quantities[o.name])
-        near, kept = int(np.argmin(excess)), excess == 0
+        broken = np.where(np.isfinite(points).all(axis=1), 0.0, np.inf) + excess(quantities, wanted)
+        near, kept = int(np.argmin(broken)), broken == 0
         there = {name: float(values[near]) for name, values in quantities.items()}
-        found.append(Found(points[kept], places[kept], float(excess[near]), there))
+        found.append(Found(points[kept], places[kept], float(broken[near]), there))
     return Found.together(found)

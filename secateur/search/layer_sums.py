@@ -46,11 +46,15 @@ class LayerSums(ABC):
         """The quantities (n,) of decoders whose layers' parts come to `parts` (n, p); not finite where it knows none."""
 
 
+def told_by(sums: Sequence[LayerSums]) -> set[str]:
+    """The quantities that these tell together."""
+    return {name for some in sums for name in some.yields}
+
+
 class Columns:
     """The parts of all that is optimised or bounded, side by side, and which way each is better."""
 
     def __init__(self, sums: Sequence[LayerSums], wanted: Sequence[Objective]) -> None:
-        self.wanted = wanted
         needed = {o.name for o in wanted}
         self.sums = [s for s in sums if needed & set(s.yields)]
         self.added = np.array([a for s in self.sums for a in s.added], dtype=bool)

@@ -22,7 +22,7 @@ from secateur.estimators.turns import measure_in_turns
 from secateur.objectives import Objective
 from secateur.rng import generator
 from secateur.search.exact import Solution
-from secateur.search.layer_sums import LayerSums
+from secateur.search.layer_sums import LayerSums, told_by
 from secateur.spaces.decoder import Decoder
 
 #: How often the model's front is measured, how many of it, and the share of the time that they take.
@@ -75,8 +75,7 @@ def picked(
 ) -> list[Architecture]:
     """Some of the model's front of decoder parameters against latency, within the bounds on what is counted and on latency."""
     sums = [counts, PredictedLatency(model)]
-    told = {name for some in sums for name in some.yields}
-    bounds = [o for o in wanted if o.name in told]
+    bounds = [o for o in wanted if o.name in told_by(sums)]
     objectives = [Objective("decoder_parameters", "max"), Objective("latency")]
     solution = Solution.of(space, sums, objectives, bounds)
     return [solution.architecture(place) for place in islice(solution.order(generator(seed, "picks")), PICKS)]

@@ -9,7 +9,7 @@ from secateur.architecture import Architecture
 from secateur.objectives import QUANTITIES, Objective
 from secateur.rng import generator
 from secateur.search.exact import Solution
-from secateur.search.layer_sums import LayerSums
+from secateur.search.layer_sums import LayerSums, told_by
 from secateur.spaces.decoder import Decoder
 
 #: Quantities that follow from sums over layers, where candidates are not measured.
@@ -29,7 +29,7 @@ def exact_start(
 ) -> list[Architecture]:
     """Some of the exact front of what comes nearest to the objectives and adds up: decoder parameters for another proxy, and
     multiply-accumulates for a latency that is measured."""
-    known = {name for some in sums for name in some.yields}
+    known = told_by(sums)
     alike = {o.name: o if o.name in known else _nearest(o) for o in objectives}
     wanted = list({o.name: o for o in alike.values()}.values())
     solution = Solution.of(space, sums, wanted, [o for o in bounds if o.name in known])

@@ -24,7 +24,7 @@ from secateur.estimators.measuring import measuring
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.together import Together
 from secateur.estimators.turns import Found, measure_in_turns
-from secateur.objectives import Objective
+from secateur.objectives import Objective, excess
 from secateur.report.numbers import with_unit
 from secateur.runs.bounds import check_bounds
 from secateur.runs.design.baselines import LAYERS, Baseline, layer_scaled
@@ -36,7 +36,7 @@ from secateur.runs.progress import Progress
 from secateur.runs.stages import Stage, Work
 from secateur.runs.timing import Effort
 from secateur.search.exact import Solution
-from secateur.search.layer_sums import LayerSums
+from secateur.search.layer_sums import LayerSums, told_by
 from secateur.trial import MEASURED, Status, Trial
 
 #: How often each network that is compared has its turn, at least: more seconds are more turns, of one second each.
@@ -137,8 +137,7 @@ class DesignWork(Work):
 
     def _excess(self, architecture: Architecture) -> float:
         """By how much the counted costs break their bounds: asked before anything is built."""
-        counted = self.cost.count(architecture)
-        return float(sum(o.excess(counted[o.name]) for o in (*self.run.objectives, *self.run.bounds) if o.name in counted))
+        return float(excess(self.cost.count(architecture), (*self.run.objectives, *self.run.bounds)))
 
     def _sums(self) -> list[LayerSums]:
         """What adds up over layers."""
@@ -161,7 +160,7 @@ class DesignWork(Work):
 
     def not_even_asked(self) -> str:
         sums = self._sums()
-        known = {name for some in sums for name in some.yields}
+        known = told_by(sums)
         asked = [(o, text) for o, text in self.asked() if o.name in known and (o.upper or o.lower)]
         bounds = [o for o, _ in asked]
         solution = Solution.of(self.run.space, sums, [Objective("decoder_parameters", "max")], bounds)
