@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from secateur.architecture import digest
+from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError, DataError
 from secateur.rng import generator
+from secateur.spaces import decoder_counts
 from secateur.spaces.decoder_sizes import Sizes
 from secateur.tables import Table
 
@@ -47,6 +48,10 @@ class Material:
         if self.vocabulary is None:
             raise ConfigurationError(_NO_VOCABULARY)
         return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=max(self.positions, self.size[1]))
+
+    def parameters(self, architecture: Architecture) -> int:
+        """All parameters of an architecture with the positions that it was trained with, however long the batch's texts are."""
+        return decoder_counts.parameters(architecture, replace(self.sizes, positions=self.positions))
 
 
 def gather(

@@ -8,6 +8,7 @@ from pathlib import Path
 from secateur.errors import ConfigurationError
 from secateur.paths import reason
 from secateur.report.terminal import echo
+from secateur.runs.bench.checking import count_notes
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
 from secateur.runs.bench.results import SCORES, ProxyStudy, notes
@@ -67,6 +68,7 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
     except OSError as error:
         raise _unwritable(to, error) from error
     material = gather(table, s.text, s.tokenizer, s.vocabulary, s.batch, s.length, s.seed)
+    checked = count_notes(read, table.sources, material, names)
     try:
         with progress.bar("scoring networks") as advance:
             scores = score_table(networks, names, material, ScoreFile(to / SCORES), advance=advance)
@@ -75,7 +77,7 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
             to, error, f"What was scored is in {SCORES}: run the same command again to continue from there."
         ) from error
     judged = [judge(name, networks, scores[name], s.seed) for name in names]
-    study = ProxyStudy(to, judged, table.ceiling(TRUE), notes(table, networks, material, judged))
+    study = ProxyStudy(to, judged, table.ceiling(TRUE), [*notes(table, networks, material, judged), *checked])
     try:
         study.write(networks, scores)
     except OSError as error:

@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,8 @@ class _Network:
             return digest("curve", str(steps), str(curve), str(spent), str(self.material.batch.shape[1]))
         if name == "decoder_parameters":
             return digest("count", name)
-        return digest(self.material.fingerprint, name, str(self.number(name)) if name == "parameters" else "")
+        given = name == "parameters" and self.material.vocabulary is None
+        return digest(self.material.fingerprint, name, str(self.number(name)) if given else "")
 
     def scored(self, name: str, settings: str, *, flops: bool) -> Score:
         """The score, or its failure; `flops` are counted where asked for."""
@@ -179,11 +180,9 @@ class _Network:
 
 
 def _parameters(network: _Network) -> float:
-    """Those of the table where it has them."""
-    material, known = network.material, network.number("parameters")
-    if known is not None:
-        return known
-    return decoder_counts.parameters(network.architecture, replace(material.sizes, positions=material.positions))
+    """Those of the table where they cannot be counted: without a vocabulary."""
+    known = network.number("parameters") if network.material.vocabulary is None else None
+    return network.material.parameters(network.architecture) if known is None else known
 
 
 #: Proxies that are counted from the architecture alone: nothing is built.
