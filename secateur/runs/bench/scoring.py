@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -233,7 +233,8 @@ def score_table(
             if known is None or (known.flops is None and name in LOW_COST and key in counted and not known.failure):
                 known = network.scored(name, settings, flops=key in counted)
                 file.add(known)
-            found[name].append(known)
+            # A file of an earlier, smaller table has FLOPs of other networks too.
+            found[name].append(known if key in counted or name not in LOW_COST else replace(known, flops=None))
         advance(row + 1, len(table))
     return found
 

@@ -143,6 +143,17 @@ def test_scores_are_kept_and_used_again(table, tmp_path, monkeypatch):
     assert len(asked) == 7
 
 
+def test_flops_are_of_the_same_networks_whatever_was_scored_before(table, tmp_path):
+    options = {"to": tmp_path / "out", "proxy": ["decoder_macs"], "batch": 2, "length": 4}
+    rows = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    proxies(write(tmp_path / "smaller.jsonl", rows[:5]), **options)  # all five are counted
+    found = proxies(table, **options)["decoder_macs"]
+    # Of six in order of their size all but the fourth: 2 per multiply-accumulate, 8 tokens, attention over 4 positions.
+    shapes = [(8, 1), (8, 2), (16, 1), (16, 3), (24, 2)]
+    by_hand = [2 * 8 * layers * (4 * w * w + 2 * w * 4 + 2 * w * 2 * w) for w, layers in shapes]
+    assert (found.flops, found.counted) == (sum(by_hand) / 5, 5)
+
+
 def test_a_failing_proxy_is_reported_not_ranked(table, tmp_path, monkeypatch):
     import secateur.estimators.proxies as low_cost
 
