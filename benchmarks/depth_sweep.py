@@ -44,7 +44,7 @@ def main() -> None:
         width = "whole width" if parts == 1 else f"1/{parts} of the width"
         print(f"{width}: {ratio:.3f} ({statistics.median(deepest) * 1e3:.1f} ms for the deepest alone)", flush=True)
         report.add(
-            f"depth sweep, {width}",
+            f"all depths from one pass ÷ the deepest alone, {width}",
             ratio,
             1.15 if parts == 1 else None,
             lowest=low,

@@ -1,10 +1,10 @@
 """A search for decoders: on a latency model with its front measured, against measuring every candidate.
 
-The search is `secateur design` itself: the model's fit, 100 random candidates and 30 iterations of 80 children, and at most 40
-members measured for at most 5 s each. Target: at most 10 minutes of wall-clock time (a ratio is the time ÷ the time allowed).
-Measuring every candidate is what the paper does: build the network in the ordinary way, one pass for its memory, one to warm it
-up, and ten that are timed. A sample of the search's own candidates is measured so, and their mean stands for all. Target: the
-search is at least 10 × faster.
+The search is `secateur design` as it comes: the model's fit, the exact front's 2,500 candidates, and the members of it that
+are measured. Baselines are left out. Target: at most 10 minutes of wall-clock time (a ratio is the time ÷ the time allowed).
+Measuring every candidate is what the paper does: build the network in the ordinary way, one pass for its memory, one to warm
+it up, and ten that are timed. A sample of the search's own candidates is measured so, and their mean stands for all. Target:
+the search is at least 10 × faster.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measuring import Report, arguments
+from measuring import Report, arguments, spread_of
 
 from secateur.architecture import Architecture
 from secateur.decoders import build
@@ -84,18 +84,27 @@ def main() -> None:
         print(
             f"{len(checked)} measured; predictions off by {statistics.mean(errors):.1%}, {max(errors):.1%} at most", flush=True
         )
-        report.add("search in seconds ÷ allowed", total / ALLOWED, 1.0, seconds=round(total, 1), trials=len(trials))
+        report.add(
+            "a design search ÷ 10 minutes",
+            total / ALLOWED,
+            1.0,
+            seconds=total,
+            **{f"{name}_seconds": taken for name, taken in stages.items()},
+            trials=len(trials),
+            measured=len(checked),
+        )
         places = generator(given.seed, "sample").permutation(len(trials))[: 3 if given.quick else SAMPLE]
         each = [measured_one_by_one(run, trials[int(place)].architecture) for place in places]
-        ratio = statistics.mean(each) * len(trials) / total
+        ratio, lowest, highest = (taken * len(trials) / total for taken in (statistics.mean(each), *spread_of(each)))
         report.add(
             "measuring every candidate ÷ the search",
             ratio,
             10.0,
             at_least=True,
-            each=round(statistics.mean(each), 3),
-            lowest=round(min(each), 3),
-            highest=round(max(each), 3),
+            lowest=lowest,
+            highest=highest,
+            seconds_each=statistics.mean(each),
+            sample=len(each),
         )
         run.close()
     report.end()

