@@ -130,5 +130,13 @@ def test_what_is_missing_is_said(recipe: Any, tmp_path: Path, rows: list[dict[st
 
 def test_the_text_shows_what_was_trained(recipe: Any) -> None:
     text = (RECIPES / "design/README.md").read_text(encoding="utf-8")
-    for part in recipe.analyse(RECIPES / "design/benchmark.parquet").split("\n\n"):
+    parts = recipe.analyse(RECIPES / "design/benchmark.parquet").split("\n\n")
+    for part in parts:
         assert part in text
+    faster = [float(line.split("|")[5].strip(" ×")) for line in parts[-1].splitlines()[2:]]
+    readme = " ".join((RECIPES.parent / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"its picks are {min(faster[3:]):.1f} to {max(faster[3:]):.1f} × faster than layer scaling from four layers on"
+        in readme
+    )
+    assert max(faster[:3]) < 1

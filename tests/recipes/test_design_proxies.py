@@ -111,12 +111,17 @@ def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     terms = np.column_stack([np.ones(len(size)), size, size**2, projected])
     step = np.linalg.lstsq(terms, np.log(random["perplexity"].to_numpy()), rcond=None)[0][-1]
     assert f"a projection costs {np.exp(step) - 1:.0%} of perplexity".replace("%", " %") in text
+    guide = (DESIGN.parents[1] / "docs/how-to/design.md").read_text(encoding="utf-8")
+    assert f"of a different width costs {np.exp(step) - 1:.0%} of perplexity".replace("%", " %") in guide
 
 
 def test_the_text_shows_the_figures(proxies: Any) -> None:
     text = (DESIGN / "proxies.md").read_text(encoding="utf-8")
     for found in proxies.everything().split("\n\n"):
         assert found in text
+    (first,) = (row for row in proxies.read("proxies.csv") if row["proxy"] == "decoder_parameters")
+    readme = (DESIGN.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"trained on WikiText-2, with {float(first['spearman']):.3f}" in readme
 
 
 def test_tables_of_a_run(proxies: Any, tmp_path: Path) -> None:

@@ -32,6 +32,21 @@ def test_the_text_shows_what_was_measured(published: Any) -> None:
         assert table in text
 
 
+def test_other_pages_quote_what_was_measured(published: Any) -> None:
+    def spearman(table: str, share: float) -> float:
+        rows = published.figures().values()
+        keys = (table, "spearman", "decoder_parameters", share)
+        return next(float(r["value"]) for r in rows if (r["table"], r["measure"], r["proxy"], float(r["share"] or 0)) == keys)
+
+    first, second, best = (spearman(f"random_GPT2_{t}", s) for t, s in (("wt103", 1.0), ("lm1b", 1.0), ("wt103", 0.2)))
+    readme, guide = (
+        " ".join((ROOT / page).read_text(encoding="utf-8").split()) for page in ("README.md", "docs/how-to/design.md")
+    )
+    assert f"ranks 200 trained GPT-2s with Spearman {first:.3f} and {second:.3f}" in readme
+    assert f"as training does, with Spearman {first:.2f}" in guide
+    assert f"{best:.2f} within the best fifth on WikiText-103" in guide
+
+
 @pytest.mark.parametrize(
     ("table", "proxy", "value"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from secateur.architecture import Architecture
 from secateur.spaces.decoder_counts import decoder_parameters
+from secateur.tables import read_trained
 
 pytestmark = pytest.mark.slow
 
@@ -82,3 +84,10 @@ def test_the_text_shows_what_was_measured(topology: Any) -> None:
     text = (RECIPES / "design/README.md").read_text(encoding="utf-8")
     for table in topology.everything(RECIPES / "design/benchmark.parquet").split("\n\n"):
         assert table in text
+    found = topology.deviations(read_trained(RECIPES / "design/benchmark.parquet").only("topology").averaged())
+    (deep, worst, _), *_, (shallow, best, _) = found[200_000]
+    assert [(a["width"], len(a["heads"])) for a in (deep, shallow)] == [(32, 23), (112, 2)]
+    guide = " ".join((RECIPES.parent / "docs/how-to/design.md").read_text(encoding="utf-8").split())
+    assert f"two layers of width 112 reach a perplexity of {best:.0f}, and 23 layers of width 32 one of {worst:.0f}" in guide
+    most = max(abs(off) for *_, off in found[1_800_000])
+    assert f"all shapes are within {math.ceil(100 * most)} % of the median" in guide

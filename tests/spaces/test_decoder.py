@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +144,11 @@ def test_size_of_the_papers_space() -> None:
     # The paper's figure, 10^54: as if layers had widths of their own.
     assert math.log10(space.size(free_widths=True)) == pytest.approx(54.2, abs=0.05)
     assert math.log10(Decoder(factor=4).size(free_widths=True)) == pytest.approx(53.7, abs=0.05)
+    page = (Path(__file__).parents[2] / "docs" / "space.md").read_text(encoding="utf-8")
+    power = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    for size in (Decoder(factor=4).size(), space.size(free_widths=True)):
+        digits, _, exponent = f"{size:.1e}".partition("e+")
+        assert f"{digits} × 10{exponent.translate(power)}" in page
 
 
 def test_a_plain_table_counts_once() -> None:
