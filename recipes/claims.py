@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import json
 import math
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from secateur.spaces.decoder import PAPER, Decoder
+from secateur.tables import read_trained
 
 HERE = Path(__file__).resolve().parent
 TASKS = ("stsb", "sst2", "mrpc")
@@ -87,6 +89,11 @@ def searching() -> dict[str, str]:
     topology = load("design/topology.py")
     optimum, savings = rows("design/optimum.csv"), rows("design/savings.csv")
     told = {name: f"{max(topology.spreads(topology.measured(), name).values()):.1f} ×" for name in ("latency", "memory")}
+    trained = read_trained(HERE / "design/benchmark.parquet").only("topology").averaged()
+    worst = [max(abs(off) for *_, off in members) for members in topology.deviations(trained).values()]
+    told |= {"off_large": f"{100 * min(worst):.1f} %", "off_small": f"{100 * max(worst):.0f} %"}
+    lines = map(json.loads, (HERE.parent / "benchmarks" / "measured.jsonl").read_text(encoding="utf-8").splitlines())
+    told["search_minutes"] = f"{next(line['seconds'] for line in lines if 'fit_seconds' in line) / 60:.0f}"
 
     def share(backbone: str, searcher: str) -> str:
         wanted = (backbone, searcher, "3")
