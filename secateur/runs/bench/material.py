@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -42,16 +43,21 @@ class Material:
         """Examples, and tokens in each."""
         return self.batch.shape[0], self.batch.shape[1]
 
-    @property
+    @cached_property
     def sizes(self) -> Sizes:
         """What the networks have beside their architecture; positions for the batch at least."""
         if self.vocabulary is None:
             raise ConfigurationError(_NO_VOCABULARY)
         return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=max(self.positions, self.size[1]))
 
+    @cached_property
+    def _trained(self) -> Sizes:
+        """Those that the networks were trained with, however long the batch's texts are."""
+        return replace(self.sizes, positions=self.positions)
+
     def parameters(self, architecture: Architecture) -> int:
-        """All parameters of an architecture with the positions that it was trained with, however long the batch's texts are."""
-        return decoder_counts.parameters(architecture, replace(self.sizes, positions=self.positions))
+        """All parameters of an architecture as it was trained."""
+        return decoder_counts.parameters(architecture, self._trained)
 
 
 def gather(
