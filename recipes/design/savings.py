@@ -1,6 +1,7 @@
 """What a search saves against layer scaling at equal proxy: the tables of finished runs of `secateur design`, as one CSV.
 
-    python recipes/design/savings.py runs/gpt2 runs/transformer-xl > recipes/design/savings.csv
+    python recipes/design/savings.py runs/gpt2 runs/xl > recipes/design/savings.csv
+    python recipes/design/savings.py --runs runs/gpt2 runs/xl > recipes/design/savings-runs.csv   # seconds, errors
 
 A row per baseline: its latency and memory, those of the front's cheapest member with at least as many decoder parameters (found
 for each cost by itself), how many times less the front needs, and the architecture of the quickest.
@@ -33,12 +34,24 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
             row[f"{cost}_times"] = None if front is None else round(own / front, 3)
         row["quickest"] = str(run.member(found["latency_key"]).architecture) if found["latency_key"] else None
         rows.append(row | later(run, found))
-    errors = prediction_errors(data)
-    if errors:
-        said = f"{folder.name}: {errors['members']} members measured, predictions off by {errors['mean']:.1%} on average"
-        print(f"{said}, {errors['max']:.1%} at most; model: {run.latency_model['report']}", file=sys.stderr)
     run.close()
     return rows
+
+
+def run_of(folder: Path) -> list[dict[str, Any]]:
+    """One run, ready for CSV: the seconds of its stages, and the relative errors of its latency model on networks that it had
+    not seen and on the members that were measured."""
+    run = open_run(folder)
+    data = DesignReport(run).data()
+    row: dict[str, Any] = {"backbone": run.configuration.backbone}
+    row |= {f"{stage['stage']}_seconds": round(stage["seconds"], 1) for stage in data.journal}
+    model, members = run.latency_model["report"], prediction_errors(data)
+    assert members is not None
+    for name, count, errors in (("unseen", model["held_out"], model), ("members", members["members"], members)):
+        row |= {name: count, f"{name}_mean": round(errors["mean"], 4), f"{name}_max": round(errors["max"], 4)}
+    row["baselines"] = len(run.baselines)
+    run.close()
+    return [row]
 
 
 def later(run: Any, found: dict[str, Any]) -> dict[str, Any]:
@@ -56,8 +69,9 @@ def later(run: Any, found: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def main(folders: list[str]) -> None:
-    rows = [row for folder in folders for row in rows_of(Path(folder))]
+def main(given: list[str]) -> None:
+    read, folders = (run_of, given[1:]) if given[:1] == ["--runs"] else (rows_of, given)
+    rows = [row for folder in folders for row in read(Path(folder))]
     if not rows:
         raise SystemExit("savings: these runs have no baselines to compare with.")
     writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_the_csv_of_runs(savings: Any, designed: Path, capsys: pytest.CaptureFix
     assert len(rows) == 12
     assert rows[:6] == rows[6:]
     assert rows[0]["latency_front"] == ""
+
+
+def test_the_runs_themselves(savings: Any, designed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    savings.main(["--runs", str(designed)])
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    events = [json.loads(line) for line in (designed / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    times = {event.get("stage", event["event"]): event["time"] for event in events}
+    assert float(row["search_seconds"]) == pytest.approx(times["measure"] - times["search"], abs=0.06)
+    run = open_run(designed)
+    measured = [member for member in run.front if member.measured]
+    off = [abs(m.details["predicted_latency"] / m.values["latency"] - 1) for m in measured]
+    assert int(row["members"]) == len(off) > 0
+    assert float(row["members_mean"]) == pytest.approx(sum(off) / len(off), abs=1e-4)
+    assert float(row["members_max"]) == pytest.approx(max(off), abs=1e-4)
+    assert int(row["unseen"]) == run.latency_model["report"]["held_out"]
+    assert int(row["baselines"]) == len(run.baselines)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,223 @@
+"""The sentences of the design recipes say what their tables say; the tables in them have tests of their own."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau, spearmanr
+
+from secateur.architecture import Architecture
+from secateur.tables import read_trained
+
+DESIGN = Path(__file__).resolve().parents[2] / "recipes" / "design"
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
+
+
+def text_of(name: str) -> str:
+    return " ".join((DESIGN / name).read_text(encoding="utf-8").split())
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (DESIGN / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return pd.read_parquet(DESIGN / "benchmark.parquet")
+
+
+def test_proxies_the_benchmark(table: pd.DataFrame) -> None:
+    text, random = text_of("proxies.md"), table[table["source"] == "random"]
+    assert f"the {random['architecture'].nunique()} random decoders of `benchmark.parquet`" in text
+    assert f"Spearman on the {(table['source'] == 'homogeneous').sum()} networks whose layers are all equal" in text
+    both = random.pivot(index="architecture", columns="seed", values="perplexity").dropna()
+    agree, order = (measure(both[0], both[1]).statistic for measure in (spearmanr, kendalltau))
+    varies = np.log(both[1] / both[0]).std() / np.sqrt(2)  # of one training, where two differ by √2 times as much
+    assert f"{len(both)} of the networks were trained twice, their two trainings rank them with Spearman {agree:.3f} " in text
+    assert f"(Kendall {order:.3f}), and with the seed a perplexity varies by {100 * varies:.1f} % (standard deviation)" in text
+    steps = next(iter(random["steps"]))
+    assert f"1.25 % are {steps[0]} steps, within the warm-up of {0.05 * steps[-1]:.0f}" in text
+    (step,) = re.findall(
+        r"a projection costs (\d+) % of perplexity", text_of("README.md")
+    )  # tested with the other figures there
+    assert f"whose perplexity is {step} % higher at equal decoder parameters" in text
+
+
+def test_proxies_all_networks() -> None:
+    text, summary = text_of("proxies.md"), {row["proxy"]: row for row in rows_of("proxies-summary.csv")}
+    rank = {name: float(row["spearman"]) for name, row in summary.items()}
+    counts = ("decoder_parameters", "parameters", "decoder_macs", "macs")
+    scores = [name for name in rank if name not in counts and not name.startswith("partial_")]
+    missed = {
+        row["proxy"]: int(row["members"]) - round(float(row["found"]) * int(row["members"]))
+        for row in rows_of("proxies-fronts.csv")
+        if row["cost"] == "latency"
+    }
+    least, most = (WORDS[end(missed[name] for name in counts)] for end in (min, max))
+    best = min(scores, key=lambda name: missed[name])
+    assert f"fronts over latency miss {least} to {most} of twenty members, the scores' {WORDS[missed[best]]} ({best})" in text
+    took = {name: float(row["seconds"]) for name, row in summary.items()}
+    assert max(took[name] for name in counts if name != "decoder_macs") < 1e-4, "the counts cost microseconds"
+    quick, slow = (end(took[name] for name in scores) for end in (min, max))
+    assert f"the scores {1e3 * quick:.0f} ms to {slow:.1f} s" in text
+    assert rank["partial_20%"] < rank["decoder_parameters"] < rank["partial_40%"]
+    assert f"than decoder parameters ({rank['partial_20%']:.2f}), after 40 % better ({rank['partial_40%']:.2f})" in text
+    assert f"ranks larger networks lower (−{-rank['grasp']:.2f})" in text
+    assert f"{rank['parameters']:.3f}" == f"{rank['decoder_parameters']:.3f}"
+    theirs = {
+        row["proxy"]: float(row["value"])
+        for row in rows_of("published.csv")
+        if (row["table"], row["measure"], row["share"]) == ("random_GPT2_wt103", "spearman", "1")
+    }
+    assert (
+        f"({rank['parameters']:.3f} both), unlike on the published WikiText-103 table "
+        f"({theirs['parameters']:.3f} and {theirs['decoder_parameters']:.3f}, "
+    ) in text
+    # Snip and the counts rank alike, within each other's intervals.
+    alike = [summary[name] for name in ("snip", *counts)]
+    for row in alike:
+        assert all(float(row["spearman_low"]) < float(other["spearman"]) < float(row["spearman_high"]) for other in alike)
+
+
+def test_proxies_among_the_best() -> None:
+    lowest: dict[str, float] = {}
+    for row in rows_of("proxies-ranking.csv"):
+        lowest[row["proxy"]] = min(float(row["spearman"]), lowest.get(row["proxy"], 1.0))
+    counts = min(lowest[name] for name in ("decoder_parameters", "parameters", "decoder_macs", "macs"))
+    assert f"weaker there, down to {counts:.1f} for the counts; of partial training only that of 60 % and more holds" in (
+        text_of("proxies.md")
+    )
+    assert lowest["partial_40%"] < 0.7 < 0.8 < lowest["partial_60%"]
+
+
+def test_published() -> None:
+    text, rows = text_of("published.md"), rows_of("published.csv")
+    found = {(r["table"], r["measure"], r["proxy"], r["share"]): r for r in rows}
+    for table, name in (("random_GPT2_wt103", "WikiText-103"), ("random_GPT2_lm1b", "LM1B")):
+        for proxy, said in (("decoder_parameters", "decoder parameters"), ("parameters", "all parameters")):
+            value = float(found[table, "spearman", proxy, "1"]["value"])
+            assert re.search(rf"\| {name}, {said} \| [^|]+ \| {value:.3f} \|", text)
+    agrees = {r["table"]: (float(r["value"]), int(r["networks"])) for r in rows if r["measure"] == "count_agrees"}
+    none, count = agrees.pop("random_GPT2_lm1b")
+    assert (none, {share for share, _ in agrees.values()}) == (0, {1})
+    assert f"none of its {count} counts is that of a GPT-2; all other {sum(n for _, n in agrees.values())} rows agree" in text
+    ours, all_of_it = (found["random_GPT2_wt103", "spearman", proxy, "0.2"] for proxy in ("decoder_parameters", "parameters"))
+    values = tuple(float(row["value"]) for row in (ours, all_of_it))
+    interval = f"with an interval from {float(ours['low']):.1f} to {float(ours['high']):.2f}"
+    assert f"they reach {values[0]:.3f} where all parameters reach {values[1]:.3f}, {interval}" in text
+    gaps = [
+        max(100 * float(r["value"]) for r in rows if (r["measure"], r["proxy"]) == ("front_gap", proxy))
+        for proxy in ("decoder_parameters", "parameters")
+    ]
+    assert f"costs at most {gaps[0]:.2f} % of perplexity on average, choosing by all parameters up to {gaps[1]:.1f} %" in text
+
+
+def test_the_two_runs() -> None:
+    text, (first, second) = text_of("README.md"), rows_of("savings-runs.csv")
+    assert (first["backbone"], second["backbone"]) == ("gpt2", "transformer_xl")
+    minutes = [
+        sum(float(row[f"{stage}_seconds"]) for stage in ("fit", "search", "measure", "report")) / 60 for row in (first, second)
+    ]
+    (fit,) = {f"{float(row['fit_seconds']):.0f}" for row in (first, second)}
+    search = [float(row["search_seconds"]) for row in (first, second)]
+    assert f"{minutes[0]:.0f} and {minutes[1]:.0f} minutes: fit {fit} s, search {search[0]:.0f} and {search[1]:.0f} s" in text
+    assert {(row["members"], row["baselines"]) for row in (first, second)} == {("48", "48")}
+    assert "measuring 48 members and 48 baselines in turns" in text
+
+    def off(row: dict[str, str], name: str) -> list[str]:
+        return [f"{100 * float(row[f'{name}_{part}']):.1f} %" for part in ("mean", "max")]
+
+    mean, most = off(first, "unseen")
+    assert f"off by {mean} on average ({most} at most) on {first['unseen']} GPT-2s" in text
+    mean, most = off(second, "unseen")
+    assert f"by {mean} ({most}) on {second['unseen']} Transformer-XLs that it had not seen" in text
+    (mean, most), (other, worst) = off(first, "members"), off(second, "members")
+    assert f"and by {mean} ({most}) and {other} ({worst}) on the fronts" in text
+
+
+@pytest.mark.parametrize("family", ["Transformer-XL base with embedding 128", "Transformer-XL base", "LTS's Transformer-XL"])
+def test_savings_with_the_memory_full(family: str) -> None:
+    rows = [row for row in rows_of("savings.csv") if row["baseline"] == family]
+    cells = []
+    for column in ("later_latency_times", "later_memory_times"):
+        values = [float(row[column]) for row in rows]
+        cells += [fmean(values), values[-1]]
+    said = {"Transformer-XL base with embedding 128": "Transformer-XL base, with the front's embedding"}.get(
+        family, "Transformer-XL base, as published" if family == "Transformer-XL base" else family
+    )
+    assert f"| {said} | {' | '.join(f'{cell:.2f} ×' for cell in cells)} |" in text_of("README.md")
+
+
+def test_heads_of_sixteen_layers_and_of_what_replaces_them() -> None:
+    wanted = ("Transformer-XL base with embedding 128", "16")
+    (row,) = (r for r in rows_of("savings.csv") if (r["baseline"], r["layers"]) == wanted)
+    (width,) = re.findall(r"width=(\d+)", row["quickest"])
+    (heads,) = re.findall(r"heads=([\d·]+),", row["quickest"])
+    each = [int(number) for number in heads.split("·")]
+    text = text_of("README.md")
+    assert f"the member that replaces them has {sum(each)} in {len(each)} layers of width {width}" in text
+    assert f"16 layers of the baseline have {16 * 10} heads" in text  # Dai et al. 2019: ten in each
+
+
+def test_searchers_beside_the_exact_front() -> None:
+    text, rows = text_of("README.md"), rows_of("optimum.csv")
+
+    def mean(searcher: str, column: str, objectives: str) -> list[float]:
+        backbones = ("gpt2", "transformer_xl")
+        of = {
+            b: [r for r in rows if (r["backbone"], r["objectives"], r["searcher"]) == (b, objectives, searcher)]
+            for b in backbones
+        }
+        return [fmean(float(r[column]) for r in found) for found in of.values()]
+
+    volumes = {
+        name: [100 * value for n in "23" for value in mean(name, "hypervolume", n)]
+        for name in ("homogeneous", "evolution", "evolution on the hull", "random")
+    }
+    ends = {name: f"{min(values):.0f} to {max(values):.0f} %" for name, values in volumes.items()}
+    assert f"{ends['evolution']} of the hypervolume, random search {ends['random']}" in text
+    assert f"they reach {min(volumes['homogeneous']):.1f} % of the hypervolume and more" in text
+    assert min(mean("evolution", "beaten_alike", "2")) > 0.5, "with two objectives beat most of evolution's front"
+    more = [hull > plain for hull, plain in zip(volumes["evolution on the hull"], volumes["evolution"], strict=True)]
+    assert more == [True, True, False, False], "the hull helps with two objectives and hurts with three"
+    assert all(1 <= round(value) <= 2 for n in "23" for value in mean("exact", "seconds", n)), "in one to two seconds"
+
+
+def test_equal_perplexity(load_recipe: Any, table: pd.DataFrame) -> None:
+    recipe, text = load_recipe("design/equal_perplexity.py"), text_of("README.md")
+    _, searched, _, picked = recipe.analyse(DESIGN / "benchmark.parquet").split("\n\n")
+
+    def faster(part: str, column: int) -> list[float]:
+        return [float(line.split("|")[column].strip(" ×")) for line in part.splitlines()[2:]]
+
+    line, equal = faster(searched, 6), faster(picked, 5)
+    assert f"as fast as layer scaling ({min(line[4:]):.2f} to {max(line[4:]):.2f} × on the line between members)" in text
+    assert max(line[:4]) < 1, "below that it is slower"
+    said = f"{min(equal[3:]):.2f} to {max(equal[3:]):.2f} × at equal perplexity, {equal[-1]:.2f} × at that of eight layers"
+    assert f"**With a free choice of embedding, the proxy's picks win from four layers on**: {said}" in text
+    assert max(equal[:3]) < 1
+    pool = recipe._adaptive(read_trained(DESIGN / "benchmark.parquet").only(recipe.POOL).averaged())
+    picks = recipe.picked(pool, "latency").architectures
+    own = (recipe.EMBEDDING, recipe.FACTOR)
+    differ = sum((found["embedding"], found["factor"]) != own for found in picks)
+    assert f"{differ} of the {len(picks)} picks for latency have a different embedding from the baseline's" in text
+    shaped = table.assign(found=table["architecture"].map(Architecture.from_json))
+    shaped = shaped[shaped["source"].isin(["search", "baseline"])]
+    deep, shallow = (
+        shaped[shaped["found"].map(lambda a: (a["width"], len(a["heads"]))) == shape].iloc[0] for shape in ((64, 7), (128, 3))
+    )
+    more = 100 * (deep["decoder_parameters"] / shallow["decoder_parameters"] - 1)
+    assert f"seven layers of width 64 reach {deep['perplexity']:.1f} with {more:.0f} % more decoder parameters" in text
+    assert f"than three of width 128, which reach {shallow['perplexity']:.1f}" in text
+    saved = shallow["memory"] - (deep["memory"] - 4 * (deep["decoder_parameters"] - shallow["decoder_parameters"]))
+    assert 0 < saved < 0.01 * shallow["memory"], "at equal decoder parameters they save a little memory"
+    slow = table[table["train_seconds"] > 1000]
+    assert (set(slow["source"]), len(slow)) == ({"search"}, 4), "four members of the front, trained on a CPU"
