@@ -55,8 +55,28 @@ def pruning() -> dict[str, str]:
         "ours": ", ".join(f"{ours[task]:.3f}" for task in TASKS),
         "dropped": ", ".join(f"{t.mean(t.dropped(task, '0.5')):.3f}" for task in TASKS),
     }
-    strategies = ("standard", "random", "random-linear", "sandwich", "kd", "full")
-    return told | {f"sst2_{name.replace('-', '_')}": f"{score(name, 'sst2', '0.3'):.3f}" for name in strategies}
+    s = load("prune-minilm/strategies.py")
+    drawn = s.read(s.HERE / "points.jsonl")
+    for ((task, _), method), values in s.hypervolumes(s.in_small(drawn)).items():
+        told[f"{task}_{method}".replace("-", "_")] = f"{fmean(values):.2f}"
+    spaces = s.hypervolumes(s.by_space(drawn))
+    for name in {space for _, space in spaces}:
+        volumes = [f"{fmean(spaces[task, name]):.2f}" for task in sorted({task for task, _ in spaces})]
+        told[f"space_{name}"] = " and ".join(volumes)
+    return told | found_by_searchers()
+
+
+def found_by_searchers() -> dict[str, str]:
+    """Shares of the best hypervolume that searchers reach on tables of errors, means over the super-networks and seeds."""
+    t = load("prune-minilm/searchers.py")
+    done, known = t.searches(), t.tables()
+    out: dict[str, str] = {}
+    for sweep, name in [(sweep, name) for sweep in (True, False) for name in t.compared(sweep)]:
+        found = [t.shares(networks, done[network, sweep, name]) for network, networks in known.items()]
+        for i, trials in enumerate(t.TRIALS):
+            key = f"{name}_{trials}_{'swept' if sweep else 'plain'}".replace("-", "_").replace(", 175 trials", "_longer")
+            out[key] = f"{100 * fmean(v for values in found for v in values[i]):.1f} %"
+    return out
 
 
 def ranking() -> dict[str, str]:

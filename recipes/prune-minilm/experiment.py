@@ -3,8 +3,8 @@
     python experiment.py --model MINILM --data GLUE_FOLDER --task stsb --seed 0 --method ordered --out scores.jsonl
 
 With `--points 100` the trained super-network is scored as in Klein et al. (2024, section 4.1.3): that many sub-networks of
-`small`, drawn uniformly at random, the same for all methods of a seed. One row has all their validation errors and parameters;
-`strategies.py` reads it.
+its space, drawn uniformly at random, the same for all methods of a seed. One row has all their validation errors and sizes;
+`strategies.py` reads it. With `--errors` one row has the errors of all networks of a grid; `searchers.py` reads it.
 
 `grid.py` runs many of these side by side. Wiring only: every method lives in the package.
 """
@@ -73,10 +73,13 @@ def main() -> None:
     parser.add_argument("--name", default=None, help="what to call the result; default the method")
     parser.add_argument("--sentences", type=int, default=SST2_SENTENCES)
     parser.add_argument("--metric", default=None, help="what the error is 1 minus of; default the task's own")
+    parser.add_argument("--space", default="small", help="with --points: the space that is trained and drawn from")
+    parser.add_argument("--errors", action="store_true", help="score only all networks of a grid, on validation data")
     parser.add_argument("--points", type=int, default=0, help="score only this many random sub-networks, on validation data")
     args = parser.parse_args()
 
     import torch
+    from errors import all_errors
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
     from transformers.utils import logging
 
@@ -155,7 +158,7 @@ def main() -> None:
                 write(round(share, 3), {"validation": 1 - validation, "share_used": share}, False, small.model)
             return
         supernet = Supernet(fresh())
-        space = Small(supernet.shape, heads=method.get("heads"), units=method.get("units"), layers=method.get("layers"))
+        space = find("space", args.space)(supernet.shape)
         if method.get("order"):
             warm = {"epochs": method.get("warmup_epochs", 1), "learning_rate": method.get("warmup_rate", 5e-5)}
             train_supernet(
@@ -165,14 +168,17 @@ def main() -> None:
             reorder(supernet, importance(supernet, batches).order())
         strategy = find("strategy", method["strategy"])(space, k=method.get("k", 2))
         train_supernet(supernet, strategy, data, settings(method), Path(scratch) / "train", device=device)
-        whole = Small(supernet.shape)
         if args.points:
-            drawn = whole.sample_many(args.points, generator(args.seed, "points"))
-            estimator = SharedWeightsError(supernet, whole, data, batch_size=1024, depths=False)
+            drawn = space.sample_many(args.points, generator(args.seed, "points"))
+            estimator = SharedWeightsError(supernet, space, data, batch_size=1024, depths=False)
             errors = [found.values["error"] for found in estimator.evaluate(drawn)]
-            sizes = [found.values["parameters"] for found in Cost(supernet, whole).evaluate(drawn)]
-            append(points=list(zip(errors, sizes, strict=True)))
+            sizes = [found.values["parameters"] for found in Cost(supernet, space).evaluate(drawn)]
+            append(space=args.space, points=list(zip(errors, sizes, strict=True)))
+        if args.errors:
+            append(errors=all_errors(supernet, data))
+        if args.points or args.errors:
             return
+        whole = Small(supernet.shape)
         validation = score(supernet.model, data.task, data.batches("validation", 1024))["error"]
         write("unpruned", {"validation": 1 - validation, "share_used": 1.0}, False, supernet.model)
         if method.get("unpruned"):

@@ -1,4 +1,4 @@
-"""Run a list of experiments side by side: each line of the plan is a set of arguments for experiment.py.
+"""Run a list of experiments side by side: a line of the plan is arguments for experiment.py, or for a script it names first.
 
 python grid.py plan.txt --model MINILM --data GLUE_FOLDER --out scores.jsonl --workers 12 --seconds 560
 """
@@ -31,25 +31,20 @@ def main() -> None:
         jobs = [job for job in jobs if job not in finished]
     here = Path(__file__).resolve().parent
     root = here.parent.parent
-    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    paths = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     running: dict[subprocess.Popen[bytes], tuple[str, float]] = {}
     end = time.time() + args.seconds
     waiting = list(jobs)
     while waiting or running:
         while waiting and len(running) < args.workers and time.time() < end:
             job = waiting.pop(0)
-            command = [
-                sys.executable,
-                str(here / "experiment.py"),
-                "--model",
-                args.model,
-                "--data",
-                args.data,
-                "--out",
-                args.out,
-            ]
+            words = shlex.split(job)
+            script = words.pop(0) if words[0].endswith(".py") else "experiment.py"
+            given = ["--model", args.model, "--data", args.data, "--out", args.out]
+            command = [sys.executable, str(here / script), *given, *words]  # a line's own --model counts: it comes last
             log = open(f"{args.out}.log", "ab")  # noqa: SIM115 - lives as long as the process
-            running[subprocess.Popen(command + shlex.split(job), env=environment, stdout=log, stderr=log)] = (job, time.time())
+            running[subprocess.Popen(command, env=environment, stdout=log, stderr=log)] = (job, time.time())
         for process, (job, began) in list(running.items()):
             if process.poll() is not None:
                 del running[process]

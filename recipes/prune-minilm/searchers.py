@@ -1,98 +1,183 @@
-"""Which searcher finds the front of a trained super-network fastest: a table of all errors, then every searcher on the table.
+"""Which searcher finds the front of a trained super-network fastest: every searcher on tables of all errors.
 
-    secateur demo --to runs/demo
-    python searchers.py runs/demo
+    python searchers.py search            # what searches.jsonl lacks, from errors.csv
+    python searchers.py                   # the tables of README.md, from both
 
-The space is `small` with units in steps of 128. Every width is scored at every depth on 256 validation sentences. Prints, per
-searcher and number of trials, the hypervolume reached as a share of the best possible one: mean and standard error over seeds.
+The space is `small` with units in steps of 128, and errors.csv has the validation error of each of its networks, for several
+super-networks. With the sweep, a trial also brings the errors of the shallower networks, as in `secateur prune`; without, it is
+the paper's. Shares are of the hypervolume of all networks together, up to the empty network's error and the whole body, both
+with a margin of 5 %. Klein's hypervolume is taken up to (2, 2) after both objectives were normalised to their quantiles over
+all that the searchers saw of a super-network.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import itertools
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-SETTINGS: dict[str, dict[str, int]] = {
-    "random": {},
-    "local": {},
-    "mo-rea": {"population": 20, "sample": 5},
-    "nsga2": {"population": 15},
-    "ehvi": {},
-}
-REFERENCE = np.array([0.55, 1.05])  # error of a constant answer, and the whole body, both with a margin
+HERE = Path(__file__).resolve().parent
+#: What is compared → a searcher and its trials.
+SEARCHERS = {name: (name, 100) for name in ("random", "local", "mo-rea", "nsga2", "ehvi")}
+#: With the sweep also local search with the trials that EHVI's time buys, where a trial takes a second.
+LONGER = {"local, 175 trials": ("local", 175)}
+TRIALS = (30, 60, 100)
+SEEDS = 5
+MARGIN = 1.05
 
-Table = dict[str, tuple[float, float]]
-
-
-def all_errors(folder: str) -> tuple[Any, Table]:
-    """Key → (error, share of the body) of every architecture."""
-    from secateur.estimators.cost import Cost
-    from secateur.estimators.shared_weights import SharedWeightsError
-    from secateur.runs.prune.run import PruneRun
-    from secateur.spaces.pruning import Small
-    from secateur.tasks import load_task
-
-    run = PruneRun(folder)
-    c = run.configuration
-    data = load_task(
-        c.data, run.tokenizer, text=c.text, label=c.label, seed=c.seed, max_length=c.max_length, max_train=c.max_train,
-        max_validation=256, max_test=16,
-    )  # fmt: skip
-    space = Small(run.supernet.shape, units=":128")
-    errors, cost = SharedWeightsError(run.supernet, space, data), Cost(run.supernet, space)
-    whole = run.supernet.body_parameters(run.supernet.whole)
-    table: Table = {}
-    for heads, units in itertools.product(range(space.shape.heads + 1), range(0, space.shape.units + 1, 128)):
-        deepest = space.make({"heads": heads, "units": units, "layers": space.shape.layers})
-        found = errors.evaluate([deepest])[0]
-        for architecture, values in [(deepest, found.values), *found.extra]:
-            size = cost.evaluate([architecture])[0].values["body_parameters"] / whole
-            table[architecture.key] = (values["error"], size)
-    return space, table
+#: The networks of a table: (heads, units, layers), and (error, share of the body) of each.
+Networks = tuple[list[tuple[int, int, int]], np.ndarray]
+#: A super-network, whether shallower networks are scored too, and a searcher.
+Name = tuple[str, bool, str]
 
 
-def reached(space: Any, table: Table, name: str, seed: int, trials: int, sweep: bool) -> float:
-    """The hypervolume of one search."""
+def tables(path: Path = HERE / "errors.csv") -> dict[str, Networks]:
+    """The name of each super-network → its networks."""
+    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["network"]].append(row)
+    return {
+        name: (
+            [(int(row["heads"]), int(row["units"]), int(row["layers"])) for row in rows],
+            np.array([(float(row["error"]), float(row["share"])) for row in rows]),
+        )
+        for name, rows in found.items()
+    }
+
+
+def compared(sweep: bool) -> dict[str, tuple[str, int]]:
+    return SEARCHERS | LONGER if sweep else SEARCHERS
+
+
+def search(networks: Networks, name: str, seed: int, sweep: bool) -> dict[str, Any]:
+    """The numbers of the networks that one search saw, how many after each number of trials, and its seconds per proposal."""
     from secateur.catalogue import find
     from secateur.objectives import Objective
-    from secateur.pareto import hypervolume
+    from secateur.spaces.pruning import Shape, Small
     from secateur.trial import Trial
 
+    (kind_name, trials), (choices, points) = compared(sweep)[name], networks
+    heads, units, layers = (max(c[i] for c in choices) for i in range(3))
+    space = Small(Shape(layers=layers, heads=heads, units=units), units=":128")
+    numbers = {space.make({"heads": h, "units": u, "layers": n}).key: i for i, (h, u, n) in enumerate(choices)}
+    kind = find("searcher", kind_name, "prune")
     objectives = [Objective("error"), Objective("body_parameters")]
-    searcher = find("searcher", name)(space, objectives, seed=seed, take_extra=sweep, **SETTINGS[name])
-    points = []
+    searcher = kind(space, objectives, seed=seed, take_extra=sweep, **kind.sizes(trials))
+    seen: list[int] = []
+    counts: list[int] = []
+    spent = 0.0
 
-    def tell(number: int | None, architecture: Any, origin: str) -> None:
-        point = table[architecture.key]
-        points.append(point)
-        values = dict(zip(("error", "body_parameters"), point, strict=True))
-        searcher.tell(Trial(number, architecture, values=values, origin=origin))
+    def tell(trial: int | None, architecture: Any, origin: str) -> None:
+        number = numbers[architecture.key]
+        seen.append(number)
+        values = dict(zip(("error", "body_parameters"), map(float, points[number]), strict=True))
+        searcher.tell(Trial(trial, architecture, values=values, origin=origin))
 
-    for _ in range(trials):
+    for done in range(1, trials + 1):
+        began = time.thread_time()
         for asked in searcher.ask(1):
             tell(asked.id, asked.architecture, "asked")
             for shallower in space.depths(asked.architecture) if sweep else []:
                 if (shallower.key, None) not in searcher.seen:
                     tell(None, shallower, "sweep")
-    return hypervolume(np.array(points), REFERENCE)
+        spent += time.thread_time() - began
+        if done in (*TRIALS[:-1], trials):
+            counts.append(len(seen))
+    return {"seen": seen, "counts": counts, "seconds": round(spent / trials, 4)}
+
+
+def searches(path: Path = HERE / "searches.jsonl") -> dict[Name, list[dict[str, Any]]]:
+    """What was searched, in the order of the seeds."""
+    found: dict[Name, list[dict[str, Any]]] = defaultdict(list)
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    for row in sorted(rows, key=lambda row: row["seed"]):
+        found[row["network"], row["sweep"], row["searcher"]].append(row)
+    return dict(found)
+
+
+def shares(networks: Networks, rows: list[dict[str, Any]]) -> list[list[float]]:
+    """Per number of trials, the hypervolume that each search has reached, as a share of the best."""
+    from secateur.pareto import hypervolume
+
+    choices, points = networks
+    empty = points[min(range(len(choices)), key=lambda i: points[i, 1])]
+    reference = MARGIN * np.array([empty[0], 1.0])
+    best = hypervolume(points, reference)
+    return [
+        [hypervolume(points[row["seen"][: row["counts"][i]]], reference) / best for row in rows] for i in range(len(TRIALS))
+    ]
+
+
+def quantile_hypervolumes(networks: Networks, rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[float]]:
+    """Klein's hypervolume of each search of one super-network, by searcher."""
+    from secateur.pareto import hypervolume, quantile_normalise
+
+    points = networks[1]
+    among = np.concatenate([points[row["seen"]] for row in itertools.chain.from_iterable(rows.values())])
+    return {
+        name: [hypervolume(quantile_normalise(points[row["seen"]], among), np.array([2.0, 2.0])) for row in found]
+        for name, found in rows.items()
+    }
+
+
+def cell(values: list[float]) -> str:
+    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
+
+
+def table(sweep: bool) -> str:
+    """Searchers × super-networks: the share of the best hypervolume at the end, then the mean of all along the way."""
+    known, done = tables(), searches()
+    head = " | ".join(known)
+    lines = [
+        f"| {'with' if sweep else 'without'} the sweep | {head} | all | all after 60 | after 30 | seconds per proposal |",
+        "|---|" + "---|" * (len(known) + 4),
+    ]
+    for name in compared(sweep):
+        found = [shares(networks, done[network, sweep, name]) for network, networks in known.items()]
+        along = [f"{np.mean([values[i] for values in found]):.3f}" for i in (2, 1, 0)]
+        spent = np.mean([row["seconds"] for network in known for row in done[network, sweep, name]])
+        lines.append(f"| {name} | {' | '.join(cell(values[-1]) for values in found)} | {' | '.join(along)} | {spent:.4f} |")
+    return "\n".join(lines)
+
+
+def quantile_table() -> str:
+    """Searchers × super-networks: Klein's hypervolume without the sweep."""
+    known, done = tables(), searches()
+    lines = [f"| Klein's hypervolume | {' | '.join(known)} |", "|---|" + "---|" * len(known)]
+    found = [quantile_hypervolumes(table, {s: done[name, False, s] for s in SEARCHERS}) for name, table in known.items()]
+    lines += [f"| {name} | {' | '.join(cell(values[name]) for values in found)} |" for name in SEARCHERS]
+    return "\n".join(lines)
+
+
+def everything() -> str:
+    return "\n\n".join([table(True), table(False), quantile_table()])
 
 
 def main() -> None:
-    from secateur.pareto import hypervolume
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("what", nargs="?", choices=("search", "table"), default="table")
+    parser.add_argument("--part", default="0/1", help="a part of the searches, K/N: processes side by side take different ones")
     args = parser.parse_args()
-    space, table = all_errors(args.run)
-    best = hypervolume(np.array(list(table.values())), REFERENCE)
-    for sweep, name, trials in itertools.product((True, False), SETTINGS, (30, 60, 100)):
-        found = [reached(space, table, name, seed, trials, sweep) / best for seed in range(args.seeds)]
-        error = np.std(found, ddof=1) / np.sqrt(len(found))
-        print(f"{'with' if sweep else 'no'} sweep  {name:8} {trials:4} trials  {np.mean(found):.3f} ± {error:.3f}", flush=True)
+    if args.what == "table":
+        print(everything())
+        return
+    part, parts = map(int, args.part.split("/"))
+    known, done = tables(), searches()
+    kinds = [(sweep, searcher) for sweep in (True, False) for searcher in compared(sweep)]
+    for seed, name, (sweep, searcher) in itertools.product(range(SEEDS), known, kinds):
+        mine = (seed + list(known).index(name)) % parts == part
+        if mine and all(row["seed"] != seed for row in done.get((name, sweep, searcher), [])):
+            row = {"network": name, "sweep": sweep, "searcher": searcher, "seed": seed}
+            with (HERE / "searches.jsonl").open("a") as file:
+                file.write(json.dumps({**row, **search(known[name], searcher, seed, sweep)}) + "\n")
 
 
 if __name__ == "__main__":

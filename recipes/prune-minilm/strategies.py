@@ -1,11 +1,11 @@
 """Which way to train a super-network gives the best front, by the protocol of Klein et al. (2024, sections 4.1 and 4.1.3).
 
-    python experiment.py … --method kd --points 100 --out points.jsonl      # or grid.py, for every method, task and seed
-    python strategies.py points.jsonl
+    python grid.py plan-strategies.txt … --out points.jsonl      # and plan-spaces.txt
+    python strategies.py
 
 Each row of the file has the validation errors and parameters of 100 random sub-networks. Per task and metric, both are
 normalised to their quantiles over all methods and seeds; the hypervolume is taken up to (2, 2), so 4 is the most there can be.
-Prints its mean and standard error over the seeds.
+Prints its mean and standard error over the seeds: of the ways to train in `small`, then of the spaces (section 4.1.1).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from secateur.pareto import hypervolume, quantile_normalise
 
+HERE = Path(__file__).resolve().parent
 #: A task and the metric whose complement is the error.
 Task = tuple[str, str]
 
@@ -34,13 +35,31 @@ TITLES = {
     "kd-linear-authors": "kd, as in the authors' first code",
     "full": "full, by the equations",
     "full-authors": "full, as in the authors' code",
+    "small": "`small`",
+    "medium": "`medium`",
+    "large": "`large`",
+    "layer": "`layer`",
 }
+#: What was trained in every space.
+IN_SPACES = "full-authors"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows that have points; of a task, metric, method and seed that was run again, the last."""
+    """The rows that have points; of a task, metric, space, method and seed that was run again, the last."""
     rows = [row for row in map(json.loads, path.read_text().splitlines()) if "points" in row]
-    return list({(*_task(row), row["method"], row["seed"]): row for row in rows}.values())
+    return list({(*_task(row), row["space"], row["method"], row["seed"]): row for row in rows}.values())
+
+
+def in_small(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every way to train, in `small`."""
+    return [row for row in rows if row["space"] == "small"]
+
+
+def by_space(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One way to train, with the space in the method's place; tasks on which several spaces were tried."""
+    found = [{**row, "method": row["space"]} for row in rows if row["method"] == IN_SPACES]
+    spaces = {(_task(row), row["method"]) for row in found}
+    return [row for row in found if sum(task == _task(row) for task, _ in spaces) > 1]
 
 
 def _task(row: dict[str, Any]) -> Task:
@@ -80,10 +99,15 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def everything(path: Path = HERE / "points.jsonl") -> str:
+    rows = read(path)
+    return f"{table(in_small(rows))}\n\n{table(by_space(rows))}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("points", type=Path)
-    print(table(read(parser.parse_args().points)))
+    parser.add_argument("points", type=Path, nargs="?", default=HERE / "points.jsonl")
+    print(everything(parser.parse_args().points))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """The tables of README.md, from scores.csv: means over the seeds with their standard errors.
 
-python tables.py            # print them
+python tables.py                      # print them
+python tables.py --add scores.jsonl   # first take in what experiment.py or preset.py wrote
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
+import json
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -24,10 +27,29 @@ TITLES = {
     "default-1e-4": "full + ordering, 8 epochs, 1e-4",
     "default-5e-5": "full + ordering, 8 epochs, 5e-5",
     "default-7e-5": "full + ordering, 8 epochs, 7e-5",
+    "preset-1e-4": "`secateur prune --learning-rate 1e-4`",
+    "preset-5e-5": "`secateur prune --learning-rate 5e-5`",
+    "preset-2e-4": "`secateur prune --learning-rate 2e-4` (one seed)",
 }
+GTE = {"stsb": "gte-small, STS-B (Spearman)", "mrpc": "gte-small, MRPC (accuracy)"}
 TASKS = {"stsb": "STS-B (Spearman)", "sst2": "SST-2, 20,000 sentences (accuracy)", "mrpc": "MRPC (accuracy)"}
-#: The learning rate that `--preset default` takes on each task: the rule is in secateur/training/settings.py.
-CHOSEN = {"stsb": "default-1e-4", "mrpc": "default-1e-4", "sst2": "default-5e-5"}
+#: `secateur prune` with the learning rate that its default takes on each task: the better of two on validation data (`chosen`).
+CHOSEN = {"stsb": "preset-1e-4", "mrpc": "preset-1e-4", "sst2": "preset-5e-5"}
+PRESETS = ("preset-5e-5", "preset-1e-4", "preset-2e-4")
+COLUMNS = (
+    "task",
+    "method",
+    "seed",
+    "share",
+    "polished",
+    "metric",
+    "test",
+    "validation",
+    "share_used",
+    "heads",
+    "units",
+    "layers",
+)
 
 #: Layer dropping as it was first tried, and with as many epochs as all our stages together, at three learning rates.
 DROPPING = ("layer-dropping", "layer-dropping-12-5e-5", "layer-dropping-12-1e-4", "layer-dropping-12-2e-4")
@@ -77,8 +99,48 @@ def table(task: str) -> str:
             if not any(cells):
                 continue
             last = "" if polished else cell(found.get((task, method, "unpruned", False)))
-            name = f"… + polishing{' (**the default preset**)' if CHOSEN[task] == method else ''}" if polished else title
+            name = f"… + polishing{' (**the default**)' if CHOSEN[task] == method else ''}" if polished else title
             lines.append(f"| {name} | {' | '.join(cells)} | {last} |")
+    return "\n".join(lines)
+
+
+def validated(task: str, method: str, seed: int | None = None) -> float:
+    """The mean validation score of the polished networks at all shares: what learning rates are chosen by."""
+    found = scores("validation")
+    rows = [found[task, method, share, True] for share in SHARES]
+    return mean([mean(row) if seed is None else row[seed] for row in rows])
+
+
+def chosen(task: str) -> str:
+    """The learning rate that validates best, of those with three seeds."""
+    return max(PRESETS[:2], key=lambda method: validated(task, method))
+
+
+def rates() -> str:
+    """Learning rates by validation scores: the mean of three seeds, and the first seed of all."""
+    lines = [
+        "| validation, mean of five shares | 5e-5 | 1e-4 | 5e-5, seed 0 | 1e-4, seed 0 | 2e-4, seed 0 |",
+        "|---|" + "---|" * 5,
+    ]
+    for task, title in TASKS.items():
+        cells = [f"{validated(task, method):.4f}" for method in PRESETS[:2]]
+        cells += [f"{validated(task, method, 0):.4f}" for method in PRESETS]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    for task, title in GTE.items():
+        cells = [f"{validated(task, f'gte-{method}', 0):.4f}" for method in PRESETS]
+        lines.append(f"| {title} | | | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def gte() -> str:
+    """gte-small, one seed: what the default keeps of it."""
+    found = scores()
+    lines = ["| gte-small (12 layers), one seed | 10 % | 20 % | 30 % | 50 % | 70 % | whole |", "|---|" + "---|" * 6]
+    for task, title in GTE.items():
+        for method in PRESETS:
+            cells = [f"{found[task, f'gte-{method}', share, True][0]:.3f}" for share in SHARES]
+            cells.append(f"{found[task, f'gte-{method}', 'unpruned', False][0]:.3f}")
+            lines.append(f"| {title}, {method.removeprefix('preset-')} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -147,8 +209,31 @@ def best_unpruned(task: str) -> float:
 
 
 def everything() -> str:
-    return "\n\n".join([beside(), retained(), above_chance(), *(table(task) for task in TASKS), layer_dropping()])
+    kept = [beside(), retained(), above_chance(), rates(), gte()]
+    return "\n\n".join([*kept, *(table(task) for task in TASKS), layer_dropping()])
+
+
+def add(paths: list[Path]) -> None:
+    """Take rows of JSON Lines into scores.csv; of a task, method, seed, share and polish that is there, the new one counts."""
+    with (HERE / "scores.csv").open(newline="") as file:
+        rows = {tuple(row[name] for name in COLUMNS[:5]): row for row in csv.DictReader(file)}
+    for path in paths:
+        for row in map(json.loads, path.read_text().splitlines()):
+            if "share" in row and "failure" not in row:
+                row = {**row, **row.get("architecture", {}), "polished": int(row.get("polished", False))}
+                digits = {"test": 5, "validation": 5, "share_used": 4}
+                flat = {
+                    n: "" if row.get(n) is None else str(round(row[n], digits[n]) if n in digits else row[n]) for n in COLUMNS
+                }
+                rows[tuple(flat[name] for name in COLUMNS[:5])] = flat
+    with (HERE / "scores.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[key] for key in sorted(rows))
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--add", type=Path, nargs="*", default=[])
+    add(parser.parse_args().add)
     print(everything())

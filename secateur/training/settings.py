@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from secateur.settings import MOST_BATCH, Settings, option
 
 #: Below this many steps a super-network wants the higher learning rate: recipes/prune-minilm has the measurements.
-SHORT_RUN = 1_500
+SHORT_RUN = 2_500
 
 
 def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:

@@ -14,8 +14,10 @@ def strategies(load_recipe: Any) -> Any:
     return load_recipe("prune-minilm/strategies.py")
 
 
-def row(method: str, seed: int, *points: list[float], task: str = "mrpc", metric: str = "f1") -> dict[str, Any]:
-    return {"task": task, "metric": metric, "method": method, "seed": seed, "points": list(points)}
+def row(
+    method: str, seed: int, *points: list[float], task: str = "mrpc", metric: str = "f1", space: str = "small"
+) -> dict[str, Any]:
+    return {"task": task, "metric": metric, "space": space, "method": method, "seed": seed, "points": list(points)}
 
 
 ROWS = [row("kd", 0, [0.1, 30.0], [0.4, 10.0]), row("full", 0, [0.2, 20.0]), row("full", 1, [0.3, 40.0])]
@@ -46,3 +48,11 @@ def test_the_table(strategies: Any, tmp_path: Path) -> None:
         "| kd, by the equations | 3.333 |",
         f"| full, by the equations | {((5 / 3) ** 2 + 4 / 3) / 2:.3f} ± {error:.3f} |",
     ]
+
+
+def test_spaces_are_compared_among_themselves(strategies: Any) -> None:
+    large = row("full-authors", 0, [0.5, 50.0], space="large")
+    ours = row("full-authors", 0, [0.1, 10.0])
+    assert strategies.in_small([*ROWS, large]) == ROWS
+    found = strategies.hypervolumes(strategies.by_space([*ROWS, large, ours]))
+    assert found == {(("mrpc", "f1"), "large"): [1.0], (("mrpc", "f1"), "small"): [4.0]}

@@ -124,7 +124,7 @@ class PruneSettings(RunSettings):
         TrainingSettings,
         "learning_rate",
         None,
-        about="The highest learning rate; by default 1e-4 in a run of fewer than 1,500 steps, otherwise 5e-5.",
+        about="The highest learning rate; by default 1e-4 in a run of fewer than 2,500 steps, otherwise 5e-5.",
         panel=_TRAIN,
     )
     learning_rate_warmup: float = shared(TrainingSettings, "learning_rate_warmup", 0.06, panel=_TRAIN)
