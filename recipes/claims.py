@@ -137,6 +137,17 @@ def searching() -> dict[str, str]:
         told[f"{name}_latency"] = times(family, "latency_times")
         told[f"{name}_latency_16"] = times(family, "latency_times", "16")
         told[f"{name}_memory"] = times(family, "memory_times")
+    return told | trained_fronts()
+
+
+def trained_fronts() -> dict[str, str]:
+    """What a trained front saves at equal perplexity, against either baseline."""
+    equal = load("design/equal_perplexity.py")
+    table = read_trained(HERE / "design/benchmark.parquet")
+    front, told = table.only("search").averaged(), {}
+    for source in equal.BASELINES:
+        saved = equal.savings(table.only(source).averaged(), front, "latency")
+        told[f"trained_{source}"] = f"{fmean(times for _, times, _ in saved):.2f} ×"
     return told
 
 

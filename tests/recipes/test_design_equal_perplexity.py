@@ -55,8 +55,10 @@ def test_what_is_trained_of_a_front(recipe: Any, monkeypatch: pytest.MonkeyPatch
     assert {3, 8} <= quickest
     found = [Architecture.from_json(row["architecture"]) for row in rows]
     sizes = [len(a["heads"]) for a in found]  # type: ignore[arg-type]
-    assert [row["source"] for row in rows] == ["search"] * (len(rows) - 8) + ["baseline"] * 8
-    assert sizes == [*sorted(spaced | quickest), *range(1, 9)]
+    assert [row["source"] for row in rows] == ["search"] * (len(rows) - 16) + ["baseline"] * 8 + ["lts"] * 8
+    assert sizes == [*sorted(spaced | quickest), *range(1, 9), *range(1, 9)]
+    assert found[-9] == architecture("gpt2", 128, [4] * 8, [512] * 8, 128, 2)
+    assert found[-1] == architecture("gpt2", 160, [4] * 8, [320] * 8, 128, 4)
 
 
 def test_the_cheapest_that_is_no_worse(recipe: Any) -> None:
@@ -82,18 +84,20 @@ def test_the_proxy_picks_the_largest_at_each_cost(recipe: Any, tmp_path: Path) -
     assert recipe.picked(pool, "memory").column("perplexity").tolist() == [15]
 
 
-def test_a_baseline_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_baselines_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Members of 1, 2, 3 and 4 layers; the baselines are not in order.
     rows = [row(n, p, "search", c * 1e-3, c * 1e6) for n, (p, c) in enumerate(PAIRS, start=1)]
     rows += [row(6, 5.0, "baseline", 9e-3, 9e6), row(3, 800**0.5, "baseline", 12e-3, 6e6)]
+    rows.append(row(1, 20.0, "lts", 2e-3, 4e6))
     table = written(tmp_path, rows)
     recipe.main(["analyse", str(table)])
     first, searched, second, by_proxy = capsys.readouterr().out.strip().split("\n\n")
     assert first == "Against 4 members of a searched front:"
     shown = searched.splitlines()
     assert shown[2:] == [
-        "| 3 layers | 28.3 | 12.00 ms | 4.00 × | 3.00 × | 4.00 × | 6.00 MB | 2.00 × | 1.50 × | 2.00 × |",
-        "| 6 layers | 5.0 | 9.00 ms | – | – | – | 9.00 MB | – | – | – |",
+        "| GPT-2, 3 layers | 28.3 | 12.00 ms | 4.00 × | 3.00 × | 4.00 × | 6.00 MB | 2.00 × | 1.50 × | 2.00 × |",
+        "| GPT-2, 6 layers | 5.0 | 9.00 ms | – | – | – | 9.00 MB | – | – | – |",
+        "| LTS, 1 layer | 20.0 | 2.00 ms | 1.00 × | 0.50 × | 0.50 × | 4.00 MB | 2.00 × | 1.00 × | 1.00 × |",
     ]
     assert shown[0].count("|") == shown[1].count("|") == shown[2].count("|")
     # One layer at 8 ms has fewer parameters than two at 2 ms and is not picked, nor are three layers at 3 ms lost to four at 4.
@@ -102,22 +106,42 @@ def test_a_baseline_against_a_front(recipe: Any, tmp_path: Path, capsys: pytest.
 
 
 def test_plain_embeddings_are_not_compared_with_adaptive_ones(recipe: Any, tmp_path: Path) -> None:
-    rows = [row(1, 20.0, "search", 4e-3, 4e6), row(1, 20.0, "baseline", 8e-3, 8e6), row(2, 10.0, "random", 1e-3, 1e6, 0)]
+    rows = [row(1, 20.0, source, 8e-3, 8e6) for source in ("search", "baseline", "lts")] + [row(2, 10.0, "random", 1.0, 1.0, 0)]
     assert "of 1 trained networks" in recipe.analyse(written(tmp_path, rows))
 
 
 def test_a_network_of_both_sources_counts_in_both(recipe: Any, tmp_path: Path) -> None:
-    rows = [row(1, 10.0, source, 8e-3, 8e6) for source in ("random", "search", "baseline")]
-    assert "| 1 layer | 10.0 | 8.00 ms | 1.00 × | 1.00 × |" in recipe.analyse(written(tmp_path, rows))
+    rows = [row(1, 10.0, source, 8e-3, 8e6) for source in ("random", "search", "baseline", "lts")]
+    assert "| GPT-2, 1 layer | 10.0 | 8.00 ms | 1.00 × | 1.00 × |" in recipe.analyse(written(tmp_path, rows))
+
+
+def test_the_front_against_evolutions(recipe: Any, tmp_path: Path) -> None:
+    # The front costs 8 at 10 and 4 at 20; evolution's 8 at 20 and 4 at 40.
+    rows = [row(n, p, "search", c * 1e-3, c * 1e6) for n, p, c in ((2, 10.0, 8.0), (1, 20.0, 4.0))]
+    rows += [row(n, p, "evolution", c * 1e-3, c * 3e6) for n, p, c in ((4, 20.0, 8.0), (3, 40.0, 4.0))]
+    rows += [row(5, 20.0, "baseline", 1e-3, 1e6), row(5, 30.0, "lts", 1e-3, 1e6)]  # the front has nothing at 30
+    found = recipe.analyse(written(tmp_path, rows))
+    told = "2.00 × on average (2.00 to 2.00) in latency, 6.00 × on average (6.00 to 6.00) in memory."
+    assert found.endswith(f"Against 2 members of evolution's front, interpolated at these perplexities: {told}")
+    assert "of 4 trained networks, 2 (latency) and 4 (memory)" in found, "the proxy picks from evolution's too"
+    rows[-2]["perplexity"] = 30.0
+    assert recipe.analyse(written(tmp_path, rows)).endswith(": – in latency, – in memory.")
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
         ([row(1, 10.0, "search", 1.0, 1.0)], "no rows of source `baseline`"),
+        ([row(1, 10.0, source, 1.0, 1.0) for source in ("search", "baseline")], "no rows of source `lts`"),
         ([row(1, 10.0, "baseline", 1.0, 1.0)], "no rows of source `search`"),
-        ([row(1, 10.0, "baseline", None, 1.0), row(1, 10.0, "search", 1.0, 1.0)], "1 of 2 networks .* have no `latency`"),
-        ([row(1, 10.0, "baseline", 1.0, 1.0), row(1, 10.0, "search", 1.0, None)], "benchmark.py latency"),
+        (
+            [row(1, 10.0, source, None if source == "lts" else 1.0, 1.0) for source in ("lts", "baseline", "search")],
+            "1 of 3 networks .* have no `latency`",
+        ),
+        (
+            [row(1, 10.0, source, 1.0, None if source == "search" else 1.0) for source in ("lts", "baseline", "search")],
+            "benchmark.py latency",
+        ),
     ],
 )
 def test_what_is_missing_is_said(recipe: Any, tmp_path: Path, rows: list[dict[str, Any]], words: str) -> None:
@@ -133,10 +157,8 @@ def test_the_text_shows_what_was_trained(recipe: Any) -> None:
     parts = recipe.analyse(RECIPES / "design/benchmark.parquet").split("\n\n")
     for part in parts:
         assert part in text
-    faster = [float(line.split("|")[5].strip(" ×")) for line in parts[-1].splitlines()[2:]]
+    faster = [float(line.split("|")[5].strip(" ×")) for line in parts[3].splitlines()[2:]]
+    gpt2, lts = (f"{min(some):.1f} to {max(some):.1f} × as fast as" for some in (faster[:8], faster[8:]))
     readme = " ".join((RECIPES.parent / "README.md").read_text(encoding="utf-8").split())
-    assert (
-        f"its picks are {min(faster[3:]):.1f} to {max(faster[3:]):.1f} × faster than layer scaling from four layers on"
-        in readme
-    )
-    assert max(faster[:3]) < 1
+    assert f"its picks are {lts} LiteTransformerSearch's baseline in that size" in readme
+    assert f"but {gpt2} GPT-2's own layers" in readme

@@ -82,6 +82,29 @@ def test_the_figures_are_those_of_the_table(proxies: Any, table: pd.DataFrame) -
         assert float(row["kendall"]) == pytest.approx(kendalltau(counted, -true).statistic, abs=1e-9)
 
 
+@pytest.mark.parametrize("cost", ["latency", "memory"])
+def test_the_fronts_are_those_of_the_table(proxies: Any, table: pd.DataFrame, cost: str) -> None:
+    """Which of the true front's members more decoder parameters at no higher cost leave in the proxy's, by comparing all."""
+    random = (
+        table[table["source"] == "random"]
+        .groupby("architecture")
+        .agg({"perplexity": lambda some: np.exp(np.log(some).mean()), "decoder_parameters": "first", cost: "first"})
+    )
+
+    def front(worth: pd.Series) -> set[str]:
+        price = random[cost]
+        return {
+            name
+            for name in random.index
+            if not ((worth >= worth[name]) & (price <= price[name]) & ((worth > worth[name]) | (price < price[name]))).any()
+        }
+
+    true, picks = front(-random["perplexity"]), front(random["decoder_parameters"])
+    (row,) = (r for r in proxies.read("fronts.csv") if (r["proxy"], r["cost"]) == ("decoder_parameters", cost))
+    assert (int(row["members"]), int(row["picked"])) == (len(true), len(picks))
+    assert float(row["found"]) == pytest.approx(len(true & picks) / len(true))
+
+
 def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     text = " ".join((DESIGN / "README.md").read_text(encoding="utf-8").split())
     random = table[(table["source"] == "random") & (table["seed"] == 0)]
@@ -91,7 +114,8 @@ def test_the_text_says_what_the_table_holds(table: pd.DataFrame) -> None:
     changes = (DESIGN.parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"a table of {table['architecture'].nunique()} trained decoders" in changes
     assert f"| `topology` | {counts['topology']} |" in text
-    assert f"| `search`, `baseline` | {counts['search']}, {counts['baseline']} |" in text
+    assert f"| `search`, `evolution` | {counts['search']}, {counts['evolution']} |" in text
+    assert f"| `baseline`, `lts` | {counts['baseline']}, {counts['lts']} |" in text
     both = table[table["source"] == "random"].pivot(index="architecture", columns="seed", values="perplexity").dropna()
     assert f"two trainings of one differ by {np.abs(np.log(both[1] / both[0])).mean():.1%}".replace("%", " %") in text
     least, most = random["perplexity"].min(), random["perplexity"].max()

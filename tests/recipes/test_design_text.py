@@ -17,7 +17,7 @@ from secateur.architecture import Architecture
 from secateur.tables import read_trained
 
 DESIGN = Path(__file__).resolve().parents[2] / "recipes" / "design"
-WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def text_of(name: str) -> str:
@@ -193,31 +193,60 @@ def test_searchers_beside_the_exact_front() -> None:
 
 def test_equal_perplexity(load_recipe: Any, table: pd.DataFrame) -> None:
     recipe, text = load_recipe("design/equal_perplexity.py"), text_of("README.md")
-    _, searched, _, picked = recipe.analyse(DESIGN / "benchmark.parquet").split("\n\n")
+    _, searched, _, picked, _ = recipe.analyse(DESIGN / "benchmark.parquet").split("\n\n")
 
-    def faster(part: str, column: int) -> list[float]:
-        return [float(line.split("|")[column].strip(" ×")) for line in part.splitlines()[2:]]
+    def times(part: str, column: int, rows: slice) -> str:
+        found = [float(line.split("|")[column].strip(" ×")) for line in part.splitlines()[2:][rows]]
+        return f"{min(found):.2f} to {max(found):.2f} ×"
 
-    line, equal = faster(searched, 6), faster(picked, 5)
-    assert f"as fast as layer scaling ({min(line[4:]):.2f} to {max(line[4:]):.2f} × on the line between members)" in text
-    assert max(line[:4]) < 1, "below that it is slower"
-    said = f"{min(equal[3:]):.2f} to {max(equal[3:]):.2f} × at equal perplexity, {equal[-1]:.2f} × at that of eight layers"
-    assert f"**With a free choice of embedding, the proxy's picks win from four layers on**: {said}" in text
-    assert max(equal[:3]) < 1
-    pool = recipe._adaptive(read_trained(DESIGN / "benchmark.parquet").only(recipe.POOL).averaged())
-    picks = recipe.picked(pool, "latency").architectures
-    own = (recipe.EMBEDDING, recipe.FACTOR)
-    differ = sum((found["embedding"], found["factor"]) != own for found in picks)
-    assert f"{differ} of the {len(picks)} picks for latency have a different embedding from the baseline's" in text
+    gpt2, lts, deeper = slice(8), slice(8, 16), slice(11, 16)
+    assert f"At equal perplexity its front is {times(searched, 5, gpt2)} as fast and needs as much memory or more" in text
+    assert times(searched, 9, gpt2).endswith("to 1.00 ×")
+    assert f"the proxy's picks are {times(picked, 5, gpt2)} as fast" in text
+    assert (
+        f"**Against LTS's layers the front wins from four layers on**: {times(searched, 5, deeper)} faster and "
+        f"{times(searched, 9, deeper)} less memory at equal perplexity, the proxy's picks {times(picked, 5, deeper)} and "
+        f"{times(picked, 9, deeper)}. "
+    ) in text
+    assert float(times(searched, 5, slice(8, 11)).split()[2]) < 1
+    assert f"At equal proxy the front is only {times(searched, 4, lts)} as fast" in text
+
+
+def test_why_fronts_differ_at_equal_perplexity(load_recipe: Any, table: pd.DataFrame) -> None:
+    recipe, text = load_recipe("design/equal_perplexity.py"), text_of("README.md")
+    trained = read_trained(DESIGN / "benchmark.parquet")
+    front, gpt2, lts, evolution = (trained.only(source) for source in ("search", "baseline", "lts", "evolution"))
+    by_width: dict[bool, list[float]] = {True: [], False: []}
+    for found, (perplexity, own) in zip(front.architectures, recipe.pairs_of(front, "latency"), strict=True):
+        scaled = recipe.between(recipe.pairs_of(gpt2, "latency"), perplexity)
+        if scaled is not None:
+            by_width[found["width"] == 128].append(scaled / own)
+    alike, others = (f"{min(some):.2f} to {max(some):.2f} ×" for some in by_width.values())
+    count = [WORDS[len(some)] for some in by_width.values()]
+    assert f"The {count[0]} members of that width are {alike} as fast as GPT-2's layers at their perplexity" in text
+    assert f"the {count[1]} others within its range {others}" in text
+    wide = [WORDS[sum(found["width"] == 128 for found in some.architectures)] for some in (front, evolution)]
+    assert f"{wide[0]} of its trained members are as wide as the embedding, of evolution's {wide[1]}" in text
+    better = recipe.gains(gpt2, lts, lts.column("perplexity").tolist(), "latency")
+    assert f"are {min(better):.2f} to {max(better):.2f} × faster than LTS's at equal perplexity (interpolated)" in text
+
     shaped = table.assign(found=table["architecture"].map(Architecture.from_json))
-    shaped = shaped[shaped["source"].isin(["search", "baseline"])]
-    deep, shallow = (
-        shaped[shaped["found"].map(lambda a: (a["width"], len(a["heads"]))) == shape].iloc[0] for shape in ((64, 7), (128, 3))
-    )
-    more = 100 * (deep["decoder_parameters"] / shallow["decoder_parameters"] - 1)
-    assert f"seven layers of width 64 reach {deep['perplexity']:.1f} with {more:.0f} % more decoder parameters" in text
-    assert f"than three of width 128, which reach {shallow['perplexity']:.1f}" in text
-    saved = shallow["memory"] - (deep["memory"] - 4 * (deep["decoder_parameters"] - shallow["decoder_parameters"]))
-    assert 0 < saved < 0.01 * shallow["memory"], "at equal decoder parameters they save a little memory"
+
+    def one(source: str, width: int, layers: int) -> Any:
+        same = shaped["found"].map(lambda found: (found["width"], len(found["heads"])) == (width, layers))
+        return shaped[same & (shaped["source"] == source)].sort_values("decoder_parameters").iloc[-1]
+
+    narrow, wider = one("search", 64, 8), one("baseline", 128, 6)
+    said = f"reach {narrow['perplexity']:.1f}, where six of width 128 reach {wider['perplexity']:.1f} with 1 % more decoder"
+    assert said in text
+    assert [round(100 * (wider[name] / narrow[name] - 1)) for name in ("decoder_parameters", "memory")] == [1, 1]
+    weights = 4 * (wider["decoder_parameters"] - narrow["decoder_parameters"])
+    assert 0 < wider["memory"] - weights - narrow["memory"] < 0.01 * narrow["memory"], "they save a little memory"
+    theirs, plain = one("lts", 160, 3), one("topology", 160, 3)
+    assert theirs["decoder_parameters"] == plain["decoder_parameters"]
+    assert theirs["found"]["inner"] == plain["found"]["inner"]
+    assert f"three of LTS's layers reach {theirs['perplexity']:.1f}, while three of the same width" in text
+    assert f"([160 × 3](#topology)) reach {plain['perplexity']:.1f}" in text
+    assert one("lts", 160, 8)["perplexity"] > one("lts", 160, 7)["perplexity"], "LTS's eighth layer adds nothing"
     slow = table[table["train_seconds"] > 1000]
-    assert (set(slow["source"]), len(slow)) == ({"search"}, 4), "four members of the front, trained on a CPU"
+    assert (set(slow["source"]), len(slow)) == ({"evolution"}, 4), "four of evolution's front, trained on a CPU"
