@@ -71,7 +71,7 @@ def found_by_searchers() -> dict[str, str]:
     t = load("prune-minilm/searchers.py")
     done, known = t.searches(), t.tables()
     out: dict[str, str] = {}
-    for sweep, name in [(sweep, name) for sweep in (True, False) for name in t.compared(sweep)]:
+    for sweep, name in [(swept, each) for swept in (True, False) for each in t.compared(swept)]:
         found = [t.shares(networks, done[network, sweep, name]) for network, networks in known.items()]
         for i, trials in enumerate(t.TRIALS):
             key = f"{name}_{trials}_{'swept' if sweep else 'plain'}".replace("-", "_").replace(", 175 trials", "_longer")
