@@ -24,10 +24,13 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-#: What is compared → a searcher and its trials.
-SEARCHERS = {name: (name, 100) for name in ("random", "local", "mo-rea", "nsga2", "ehvi")}
+#: What is compared → a searcher, its trials and its population.
+SEARCHERS: dict[str, tuple[str, int, int | None]] = {
+    **{name: (name, 100, None) for name in ("random", "local", "mo-rea", "nsga2", "ehvi")},
+    "local, population 30": ("local", 100, 30),
+}
 #: With the sweep also local search with the trials that EHVI's time buys, where a trial takes a second.
-LONGER = {"local, 175 trials": ("local", 175)}
+LONGER: dict[str, tuple[str, int, int | None]] = {"local, 175 trials": ("local", 175, None)}
 TRIALS = (30, 60, 100)
 SEEDS = 5
 MARGIN = 1.05
@@ -53,7 +56,8 @@ def tables(path: Path = HERE / "errors.csv") -> dict[str, Networks]:
     }
 
 
-def compared(sweep: bool) -> dict[str, tuple[str, int]]:
+def compared(sweep: bool) -> dict[str, tuple[str, int, int | None]]:
+    """What is compared with or without the sweep."""
     return SEARCHERS | LONGER if sweep else SEARCHERS
 
 
@@ -64,13 +68,13 @@ def search(networks: Networks, name: str, seed: int, sweep: bool) -> dict[str, A
     from secateur.spaces.pruning import Shape, Small
     from secateur.trial import Trial
 
-    (kind_name, trials), (choices, points) = compared(sweep)[name], networks
+    (kind_name, trials, population), (choices, points) = compared(sweep)[name], networks
     heads, units, layers = (max(c[i] for c in choices) for i in range(3))
     space = Small(Shape(layers=layers, heads=heads, units=units), units=":128")
     numbers = {space.make({"heads": h, "units": u, "layers": n}).key: i for i, (h, u, n) in enumerate(choices)}
     kind = find("searcher", kind_name, "prune")
     objectives = [Objective("error"), Objective("body_parameters")]
-    searcher = kind(space, objectives, seed=seed, take_extra=sweep, **kind.sizes(trials))
+    searcher = kind(space, objectives, seed=seed, take_extra=sweep, **kind.sizes(trials, population))
     seen: list[int] = []
     counts: list[int] = []
     spent = 0.0

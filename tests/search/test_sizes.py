@@ -30,7 +30,8 @@ from secateur.testing.toys import toy
         ("evolution", 300, {}, {"population": 30}),
         ("evolution", 300, {"population": 8}, {"population": 8}),
         ("random", 100, {}, {}),
-        ("local", 100, {}, {}),
+        ("local", 100, {}, {"population": 1}),  # Klein et al. 2024
+        ("local", 100, {"population": 30}, {"population": 30}),
         ("ehvi", 100, {}, {}),
     ],
 )
@@ -52,6 +53,7 @@ def test_what_a_searcher_does_not_have_is_refused(searcher: str) -> None:
     [
         ("mo-rea", {"population": 4, "sample": 5}, r"`sample` must lie in 1…`population` \(4\), got 5"),
         ("nsga2", {"population": 1}, "`population` must be at least 2"),
+        ("local", {"population": 5, "sample": 5}, "`sample` cannot be set: the searcher `local` has none"),
     ],
 )
 def test_sizes_that_cannot_be(searcher: str, given: dict[str, Any], said: str) -> None:
