@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from secateur.architecture import Architecture
+from secateur.decoders import Builder, Sizes
+from secateur.devices.inputs import dummy_inputs
+from secateur.devices.memory import peak_memory
 from secateur.spaces.decoder_counts import decoder_parameters
 from secateur.tables import read_trained
 
@@ -71,6 +74,25 @@ def test_the_analysis(topology: Any, tmp_path: Path, monkeypatch: Any) -> None:
     assert "| 5,000,000 (+0.1%) | 560 × 2 | 100 ms | 240 MB |" in text
     assert "| 196,576 (-1.7% of 200,000) | 32 × 23 | 100.00 | -2.4% |" in text
     assert "| 5.00 |" not in text
+
+
+def test_what_is_kept_is_what_a_pass_needs_today(topology: Any) -> None:
+    builder = Builder(Sizes(vocabulary=topology.VOCABULARY, positions=topology.POSITIONS))
+    rows = topology.measured()
+    for row in (rows[0], rows[-1]):
+        network = builder.meta(topology.Shape(*(int(row[name]) for name in ("budget", "width", "layers"))).architecture)
+        inputs = dummy_inputs(network, 1, topology.LENGTH, "language_modelling")
+        assert int(row["memory"]) == peak_memory(network, inputs).peak
+
+
+def test_the_text_on_both_ends(topology: Any) -> None:
+    by_budget: dict[str, list[float]] = {}
+    for row in topology.measured():  # the deepest first
+        by_budget.setdefault(row["budget"], []).append(float(row["latency"]))
+    *small, large = by_budget.values()
+    assert all(min(found[0], found[-1]) > 1.1 * min(found) for found in small), "both ends of the small ones are slow"
+    assert large[0] < 1.02 * min(large), "as fast as any"
+    assert large[-1] == max(large)
 
 
 def test_measuring_small(topology: Any) -> None:
