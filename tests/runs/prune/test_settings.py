@@ -61,7 +61,7 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"workers": 0}, "`workers` must be at least 1"),
         ({"store": "study.db"}, "URL of a database"),
-        ({"population": 5}, "`population` cannot be set: the searcher `local` has none"),
+        ({"searcher": "random", "population": 5}, "`population` cannot be set: the searcher `random` has none"),
         ({"searcher": "nsga2", "sample": 5}, "`sample` cannot be set: the searcher `nsga2` has none"),
         ({"searcher": "mo-rea", "population": 4, "sample": 5}, r"`sample` must lie in 1…`population` \(4\), got 5"),
         ({"searcher": "mo-re", "population": 4}, "Did you mean `mo-rea`"),
