@@ -208,7 +208,7 @@ def test_equal_perplexity(load_recipe: Any, table: pd.DataFrame) -> None:
         f"{times(searched, 9, deeper)} less memory at equal perplexity, the proxy's picks {times(picked, 5, deeper)} and "
         f"{times(picked, 9, deeper)}. "
     ) in text
-    assert float(times(searched, 5, slice(8, 11)).split()[2]) < 1
+    assert f"With fewer layers it is {times(searched, 5, slice(8, 11))} as fast" in text
     assert f"At equal proxy the front is only {times(searched, 4, lts)} as fast" in text
 
 
