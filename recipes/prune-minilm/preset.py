@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--name", default=None, help="what to call the result")
     parser.add_argument("--errors", action="store_true", help="also the errors of all networks of a grid")
     args = parser.parse_args()
+    rate = "" if args.learning_rate is None else f"-{args.learning_rate:.0e}".replace("-0", "-")
+    args.name = args.name or f"preset{rate}"
 
     import torch
     from errors import all_errors
@@ -47,11 +49,7 @@ def main() -> None:
     began = time.time()
 
     def append(**row: Any) -> None:
-        known = {
-            "task": args.task,
-            "seed": args.seed,
-            "method": args.name or f"preset-{args.learning_rate:.0e}".replace("-0", "-"),
-        }
+        known = {"task": args.task, "seed": args.seed, "method": args.name}
         with open(args.out, "a") as file:
             file.write(json.dumps({**known, **row, "seconds": round(time.time() - began, 1)}) + "\n")
 

@@ -174,8 +174,8 @@ def beside() -> str:
     lines = [f"| | {head} | unpruned | chance |", "|---|" + "---|" * (len(BESIDE) + 2)]
     for task, title in TASKS.items():
         ends = f"{best_unpruned(task):.3f} | {found[task, 'chance', 'none', False][0]:.3f}"
-        ours = [f"**{mean(found[task, CHOSEN[task], share, True]):.3f}**" for share, _ in BESIDE]
-        theirs = [f"{mean(dropped(task, share)):.3f}" for _, share in BESIDE]
+        pairs = [(mean(found[task, CHOSEN[task], a, True]), mean(dropped(task, b))) for a, b in BESIDE]
+        ours, theirs = ([f"**{p[i]:.3f}**" if p[i] == max(p) else f"{p[i]:.3f}" for p in pairs] for i in range(2))
         lines += [f"| {title}: Secateur | {' | '.join(ours)} | {ends} |", f"| layer dropping | {' | '.join(theirs)} | | |"]
     return "\n".join(lines)
 
@@ -235,5 +235,6 @@ def add(paths: list[Path]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--add", type=Path, nargs="*", default=[])
-    add(parser.parse_args().add)
+    if given := parser.parse_args().add:
+        add(given)
     print(everything())
