@@ -79,13 +79,10 @@ def pruning() -> dict[str, str]:
 def found_by_searchers() -> dict[str, str]:
     """Shares of the best hypervolume that searchers reach on tables of errors, means over the super-networks and seeds."""
     t = load("prune-minilm/searchers.py")
-    done, known = t.searches(), t.tables()
     out: dict[str, str] = {}
-    for sweep, name in [(swept, each) for swept in (True, False) for each in t.compared(swept)]:
-        found = [t.shares(networks, done[network, sweep, name]) for network, networks in known.items()]
-        for i, trials in enumerate(t.TRIALS):
-            key = f"{name}_{trials}_{'swept' if sweep else 'plain'}".replace("-", "_").replace(", 175 trials", "_longer")
-            out[key] = f"{100 * fmean(v for values in found for v in values[i]):.1f} %"
+    for sweep, how in ((True, "swept"), (False, "plain")):
+        for name, along in t.means(sweep).items():
+            out |= {f"{name}_{how}_{trials}": f"{100 * value:.1f} %" for trials, value in zip(t.TRIALS, along, strict=True)}
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+DEMO = "MiniLM, reviews (the demo)"
 README = Path(__file__).resolve().parents[2] / "recipes/prune-minilm/README.md"
 #: The empty network, one in the middle and the whole one: (error, share of the body).
 NETWORKS = ([(12, 1536, 0), (6, 768, 3), (12, 1536, 6)], np.array([(0.5, 0.0), (0.2, 0.25), (0.1, 1.0)]))
@@ -58,3 +59,34 @@ def test_every_searcher_has_five_seeds_on_every_super_network(searchers: Any) ->
     }
     assert set(done) == wanted
     assert {tuple(row["seed"] for row in rows) for rows in done.values()} == {(0, 1, 2, 3, 4)}
+
+
+def shares_of(searchers: Any, name: str, networks: list[str]) -> float:
+    known, done = searchers.tables(), searchers.searches()
+    return float(np.mean([searchers.shares(known[network], done[network, True, name])[2] for network in networks]))
+
+
+@pytest.mark.slow
+def test_what_the_text_says(searchers: Any) -> None:
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    swept, plain = searchers.means(True), searchers.means(False)
+    demo = {name: shares_of(searchers, name, [DEMO]) for name in ("ehvi", "local")}
+    others = {name: shares_of(searchers, name, [n for n in searchers.tables() if n != DEMO]) for name in ("ehvi", "local")}
+    assert f"demo's super-network ({demo['ehvi']:.3f} against {demo['local']:.3f}) and level on the others" in text
+    assert f"level on the others ({others['ehvi']:.3f} against {others['local']:.3f})" in text
+    assert abs(others["ehvi"] - others["local"]) < 0.005
+    assert f"the {searchers.seconds(True, 'ehvi'):.1f} s that EHVI needs" in text
+    assert 100 * (1 + searchers.seconds(True, "ehvi")) >= 175
+    assert f"with which it reaches {swept['local, 175 trials'][2]:.3f} against {swept['ehvi'][2]:.3f}" in text
+    assert f"after 30 ({swept['ehvi'][0]:.3f} against local search's {swept['local'][0]:.3f} with the sweep)" in text
+    assert f"({plain['ehvi'][2]:.3f} against {plain['local'][2]:.3f} after 100)" in text
+    assert all(ours > theirs for ours, theirs in zip(plain["ehvi"], plain["local"], strict=True))
+    first = swept["local, population 30"]
+    assert (
+        f"reaches {first[0]:.3f} after 30 trials and {first[2]:.3f} after 100 ({plain['local, population 30'][2]:.3f} without"
+        in text
+    )
+    assert first[2] > max(values[2] for name, values in swept.items() if name != "local, population 30")
+    for means in (swept, plain):
+        assert means["random"][2] < min(means["mo-rea"][2], means["nsga2"][2])
+        assert max(means["mo-rea"][2], means["nsga2"][2]) < means["local"][2]
