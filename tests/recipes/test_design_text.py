@@ -275,3 +275,16 @@ def test_why_fronts_differ_at_equal_perplexity(load_recipe: Any, table: pd.DataF
     assert one("lts", 160, 8)["perplexity"] > one("lts", 160, 7)["perplexity"], "LTS's eighth layer adds nothing"
     slow = table[table["train_seconds"] > 1000]
     assert (set(slow["source"]), len(slow)) == ({"evolution"}, 4), "four of evolution's front, trained on a CPU"
+
+
+def test_learning_rates_by_width() -> None:
+    text, rows = text_of("README.md"), rows_of("learning-rates.csv")
+    shapes = list(dict.fromkeys((row["width"], row["layers"]) for row in rows))
+    best = {shape: min(float(r["perplexity"]) for r in rows if (r["width"], r["layers"]) == shape) for shape in shapes}
+    for rate in dict.fromkeys(row["learning_rate"] for row in rows):
+        cells = [
+            r["perplexity"] for shape in shapes for r in rows if (r["learning_rate"], r["width"], r["layers"]) == (rate, *shape)
+        ]
+        told = [f"**{c}**" if float(c) == best[shape] else c for c, shape in zip(cells, shapes, strict=True)]
+        assert f"| {rate} | {' | '.join(told)} |" in text
+    assert f"eight layers of width 256 got no better than {best['256', '8']}" in text
