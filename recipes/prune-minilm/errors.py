@@ -39,7 +39,8 @@ def main() -> None:
     parser.add_argument("run")
     run = open_run(parser.parse_args().run)
     found = all_errors(run.supernet, run.configuration.task_data(run.tokenizer))
-    print(json.dumps({"method": run.configuration.preset, "task": "reviews", "seed": run.configuration.seed, "errors": found}))
+    row = {"method": run.configuration.preset, "task": run.task["name"], "seed": run.configuration.seed}
+    print(json.dumps({**row, "errors": found}))
 
 
 if __name__ == "__main__":

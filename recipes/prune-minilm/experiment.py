@@ -49,6 +49,11 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
+def cut(task: str, sentences: int = SST2_SENTENCES) -> dict[str, int]:
+    """How much of a task is read: all but of SST-2, whose training set is large."""
+    return {"max_train": int(sentences * 0.7), "max_validation": int(sentences * 0.3)} if task == "sst2" else {}
+
+
 def candidates(space: Any, seed: int) -> list[Any]:
     """Widths at full depth: half of them uniform, half denser towards small networks. The same for every method."""
     from secateur.rng import generator
@@ -102,11 +107,9 @@ def main() -> None:
     method = {**METHODS[args.method], **json.loads(args.change)}
     began = time.time()
     tokenizer = AutoTokenizer.from_pretrained(args.model)
-    train_rows = int(args.sentences * 0.7) if args.task == "sst2" else None
-    valid_rows = int(args.sentences * 0.3) if args.task == "sst2" else None
     data = load_task(
-        Path(args.data) / args.task, tokenizer, metric=args.metric, seed=args.seed, max_length=128, max_train=train_rows,
-        max_validation=valid_rows,
+        Path(args.data) / args.task, tokenizer, metric=args.metric, seed=args.seed, max_length=128,
+        **cut(args.task, args.sentences),
     )  # fmt: skip
 
     def fresh() -> Any:

@@ -16,9 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
-#: How SST-2 is cut: its training set is large, and its phrases are parts of the same sentences.
-ROWS = {"sst2": {"max_train": 14_000, "max_validation": 6_000}}
+from experiment import SHARES, cut
 
 
 def main() -> None:
@@ -62,7 +60,7 @@ def main() -> None:
             learning_rate=args.learning_rate,
             evaluation_batch=1024,
             progress=False,
-            **ROWS.get(args.task, {}),
+            **cut(args.task),
             **json.loads(args.change),
         )
         whole = run.unpruned["body_parameters"]
@@ -74,9 +72,8 @@ def main() -> None:
                 weights=member.weights, **values,
             )  # fmt: skip
 
-        tested = run.unpruned_test or {}
         append(
-            share="unpruned", polished=False, metric=run.metric, test=1 - tested["error"],
+            share="unpruned", polished=False, metric=run.metric, test=1 - run.unpruned_test["error"],
             validation=1 - run.unpruned["error"], share_used=1.0,
         )  # fmt: skip
         for share in SHARES:

@@ -19,10 +19,12 @@ import itertools
 import json
 import time
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import sem
 
 HERE = Path(__file__).resolve().parent
 #: What is compared → a searcher, its trials and its population.
@@ -40,7 +42,7 @@ NAMES = {
     ("gte-preset-1e-4", "stsb"): "gte-small, STS-B",
     ("gte-preset-1e-4", "mrpc"): "gte-small, MRPC",
     ("full-authors", "sst2"): "MiniLM, SST-2, trained as in the paper",
-    ("demo", "reviews"): "MiniLM, reviews (the demo)",
+    ("demo", "secateur-demo-sentiment"): "MiniLM, reviews (the demo)",
 }
 TRIALS = (30, 60, 100)
 SEEDS = 5
@@ -66,6 +68,7 @@ def add(paths: list[Path]) -> None:
                 writer.writerow([name, e["heads"], e["units"], e["layers"], f"{e['error']:.5f}", f"{e['share']:.5f}"])
 
 
+@cache
 def tables(path: Path = HERE / "errors.csv") -> dict[str, Networks]:
     """The name of each super-network → its networks."""
     found: dict[str, list[dict[str, str]]] = defaultdict(list)
@@ -123,6 +126,7 @@ def search(networks: Networks, name: str, seed: int, sweep: bool) -> dict[str, A
     return {"seen": seen, "counts": counts, "seconds": round(spent / trials, 4)}
 
 
+@cache
 def searches(path: Path = HERE / "searches.jsonl") -> dict[Name, list[dict[str, Any]]]:
     """What was searched, in the order of the seeds."""
     found: dict[Name, list[dict[str, Any]]] = defaultdict(list)
@@ -158,38 +162,41 @@ def quantile_hypervolumes(networks: Networks, rows: dict[str, list[dict[str, Any
 
 
 def cell(values: list[float]) -> str:
-    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
+    return f"{np.mean(values):.3f} ± {sem(values):.3f}"
+
+
+@cache
+def reached(sweep: bool) -> dict[str, dict[str, list[list[float]]]]:
+    """Searcher → super-network → the `shares` of its searches."""
+    known, done = tables(), searches()
+    return {
+        name: {network: shares(networks, done[network, sweep, name]) for network, networks in known.items()}
+        for name in compared(sweep)
+    }
 
 
 def means(sweep: bool) -> dict[str, list[float]]:
     """Searcher → the mean share over super-networks and seeds after 30 and 60 trials and at the end."""
-    known, done = tables(), searches()
-    found = {name: [shares(n, done[network, sweep, name]) for network, n in known.items()] for name in compared(sweep)}
-    return {name: [float(np.mean([values[i] for values in several])) for i in range(3)] for name, several in found.items()}
+    return {name: np.mean(list(found.values()), axis=(0, 2)).tolist() for name, found in reached(sweep).items()}
 
 
 def seconds(sweep: bool, name: str) -> float:
     """The mean time of a proposal."""
-    return float(
-        np.mean(
-            [row["seconds"] for (_, swept, kind), rows in searches().items() for row in rows if (swept, kind) == (sweep, name)]
-        )
-    )
+    done = searches()
+    return float(np.mean([row["seconds"] for network in tables() for row in done[network, sweep, name]]))
 
 
 def table(sweep: bool) -> str:
     """Searchers × super-networks: the share of the best hypervolume at the end, then the mean of all along the way."""
-    known, done = tables(), searches()
-    head = " | ".join(known)
+    head = " | ".join(tables())
     lines = [
         f"| {'with' if sweep else 'without'} the sweep | {head} | all | after 60 | after 30 | seconds per proposal |",
-        "|---|" + "---|" * (len(known) + 4),
+        "|---|" + "---|" * (len(tables()) + 4),
     ]
     along = means(sweep)
-    for name in compared(sweep):
-        ends = [cell(shares(networks, done[network, sweep, name])[-1]) for network, networks in known.items()]
-        later = [f"{value:.3f}" for value in reversed(along[name])]
-        lines.append(f"| {name} | {' | '.join([*ends, *later])} | {seconds(sweep, name):.4f} |")
+    for name, found in reached(sweep).items():
+        cells = [cell(values[-1]) for values in found.values()] + [f"{value:.3f}" for value in reversed(along[name])]
+        lines.append(f"| {name} | {' | '.join(cells)} | {seconds(sweep, name):.4f} |")
     return "\n".join(lines)
 
 

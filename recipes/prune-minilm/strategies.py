@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import sem
 
 from secateur.pareto import hypervolume, quantile_normalise
 
@@ -40,6 +41,8 @@ TITLES = {
     "large": "`large`",
     "layer": "`layer`",
 }
+#: The error of answering with MRPC's majority, by F1.
+MAJORITY = 0.19435
 #: What was trained in every space.
 IN_SPACES = "full-authors"
 
@@ -62,6 +65,11 @@ def by_space(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in found if sum(task == _task(row) for task, _ in spaces) > 1]
 
 
+def at_majority(rows: Iterable[dict[str, Any]]) -> float:
+    """The share of the sub-networks drawn on MRPC that answer with the majority."""
+    return float(np.mean([abs(error - MAJORITY) < 1e-5 for row in rows if row["task"] == "mrpc" for error, _ in row["points"]]))
+
+
 def _task(row: dict[str, Any]) -> Task:
     return row["task"], row["metric"]
 
@@ -82,7 +90,7 @@ def hypervolumes(rows: Iterable[dict[str, Any]]) -> dict[tuple[Task, str], list[
 def cell(values: list[float] | None) -> str:
     if not values:
         return ""
-    error = f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+    error = f" ± {sem(values):.3f}" if len(values) > 1 else ""
     return f"{np.mean(values):.3f}{error}"
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import math
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+
+from scipy.stats import sem
 
 HERE = Path(__file__).resolve().parent
 SHARES = ("0.1", "0.2", "0.3", "0.5", "0.7")
@@ -59,6 +61,7 @@ BESIDE = (("0.2", "0.167"), ("0.3", "0.333"), ("0.5", "0.5"), ("0.7", "0.667"))
 Key = tuple[str, str, str, bool]
 
 
+@cache
 def scores(column: str = "test") -> dict[Key, list[float]]:
     """(task, method, share, polished) → scores of the seeds on test (or validation) data."""
     found: dict[Key, list[float]] = defaultdict(list)
@@ -73,18 +76,10 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def standard_error(values: list[float]) -> float:
-    if len(values) < 2:
-        return math.nan
-    centre = mean(values)
-    return math.sqrt(sum((v - centre) ** 2 for v in values) / (len(values) - 1) / len(values))
-
-
 def cell(values: list[float] | None) -> str:
     if not values:
         return ""
-    error = standard_error(values)
-    return f"{mean(values):.3f}" + ("" if math.isnan(error) else f" ± {error:.3f}")
+    return f"{mean(values):.3f}" + (f" ± {sem(values):.3f}" if len(values) > 1 else "")
 
 
 def table(task: str) -> str:

@@ -62,8 +62,7 @@ def test_every_searcher_has_five_seeds_on_every_super_network(searchers: Any) ->
 
 
 def shares_of(searchers: Any, name: str, networks: list[str]) -> float:
-    known, done = searchers.tables(), searchers.searches()
-    return float(np.mean([searchers.shares(known[network], done[network, True, name])[2] for network in networks]))
+    return float(np.mean([searchers.reached(True)[name][network][2] for network in networks]))
 
 
 @pytest.mark.slow
