@@ -149,16 +149,12 @@ def shares(networks: Networks, rows: list[dict[str, Any]]) -> list[list[float]]:
     ]
 
 
-def quantile_hypervolumes(networks: Networks, rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[float]]:
+def by_quantiles(networks: Networks, rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[float]]:
     """Klein's hypervolume of each search of one super-network, by searcher."""
-    from secateur.pareto import hypervolume, quantile_normalise
+    from secateur.pareto.regret import quantile_hypervolumes
 
-    points = networks[1]
-    among = np.concatenate([points[row["seen"]] for row in itertools.chain.from_iterable(rows.values())])
-    return {
-        name: [hypervolume(quantile_normalise(points[row["seen"]], among), np.array([2.0, 2.0])) for row in found]
-        for name, found in rows.items()
-    }
+    found = iter(quantile_hypervolumes([networks[1][row["seen"]] for row in itertools.chain.from_iterable(rows.values())]))
+    return {name: [next(found) for _ in searches] for name, searches in rows.items()}
 
 
 def cell(values: list[float]) -> str:
@@ -204,7 +200,7 @@ def quantile_table() -> str:
     """Searchers × super-networks: Klein's hypervolume without the sweep."""
     known, done = tables(), searches()
     lines = [f"| Klein's hypervolume | {' | '.join(known)} |", "|---|" + "---|" * len(known)]
-    found = [quantile_hypervolumes(table, {s: done[name, False, s] for s in SEARCHERS}) for name, table in known.items()]
+    found = [by_quantiles(table, {s: done[name, False, s] for s in SEARCHERS}) for name, table in known.items()]
     lines += [f"| {name} | {' | '.join(cell(values[name]) for values in found)} |" for name in SEARCHERS]
     return "\n".join(lines)
 

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import sem
 
-from secateur.pareto import hypervolume, quantile_normalise
+from secateur.pareto.regret import quantile_hypervolumes
 
 HERE = Path(__file__).resolve().parent
 #: A task and the metric whose complement is the error.
 Task = tuple[str, str]
 
-REFERENCE = np.array([2.0, 2.0])
 TITLES = {
     "standard": "standard",
     "random": "random",
@@ -76,14 +75,14 @@ def _task(row: dict[str, Any]) -> Task:
 
 def hypervolumes(rows: Iterable[dict[str, Any]]) -> dict[tuple[Task, str], list[float]]:
     """((task, metric), method) → the hypervolumes of its seeds, in their order."""
-    ordered = sorted(rows, key=lambda row: row["seed"])
-    among: dict[Task, list[list[float]]] = {}
-    for row in ordered:
-        among.setdefault(_task(row), []).extend(row["points"])
+    tasks: dict[Task, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["seed"]):
+        tasks.setdefault(_task(row), []).append(row)
     out: dict[tuple[Task, str], list[float]] = {}
-    for row in ordered:
-        points = quantile_normalise(np.array(row["points"]), np.array(among[_task(row)]))
-        out.setdefault((_task(row), row["method"]), []).append(hypervolume(points, REFERENCE))
+    for task, several in tasks.items():
+        volumes = quantile_hypervolumes([np.array(row["points"]) for row in several])
+        for row, volume in zip(several, volumes, strict=True):
+            out.setdefault((task, row["method"]), []).append(volume)
     return out
 
 

@@ -19,4 +19,12 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
 
 def hypervolume_over_time(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """The (n,) hypervolumes of the first 1, 2, … n of the points (n, m)."""
-    return np.array([hypervolume(points[: i + 1], reference) for i in range(len(points))])
+    out = np.zeros(len(points))
+    front = points[:0]
+    for i, point in enumerate(points):
+        if np.any(np.all(front <= point, axis=1)):  # it adds nothing
+            out[i] = out[i - 1]
+            continue
+        front = np.vstack([front[~np.all(point <= front, axis=1)], point])
+        out[i] = hypervolume(front, reference)
+    return out

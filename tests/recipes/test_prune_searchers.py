@@ -31,7 +31,7 @@ def test_shares_are_of_the_hypervolume_of_all_up_to_the_empty_network_and_the_wh
 
 def test_quantiles_are_over_what_all_searches_saw(searchers: Any) -> None:
     """Seen: 0.5 and 0.1 by one, 0.2 by the other; their places are thirds of [0, 1], so two boxes of (2 − x)(2 − y)."""
-    found = searchers.quantile_hypervolumes(NETWORKS, {"a": [{"seen": [0, 2]}], "b": [{"seen": [1]}]})
+    found = searchers.by_quantiles(NETWORKS, {"a": [{"seen": [0, 2]}], "b": [{"seen": [1]}]})
     assert found == {"a": [pytest.approx(1 * 2 + 1 * 1)], "b": [pytest.approx(1.5 * 1.5)]}
 
 

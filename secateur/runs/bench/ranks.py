@@ -1,0 +1,31 @@
+"""Average ranks of methods over tasks, repetitions and time, as Feurer et al. (2015) and Klein et al. (2024) draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from secateur.rng import Generator
+
+#: How often repetitions are drawn.
+SAMPLES = 1000
+
+
+def average_ranks(regrets: Mapping[str, Sequence[np.ndarray]], rng: Generator, samples: int = SAMPLES) -> dict[str, np.ndarray]:
+    """Method → its average rank (t,) at each time, 1 the best, ties at their mean.
+
+    `regrets` has for each method one array per task, the same tasks in the same order: (repetitions, t), lower is better. Each
+    sample draws a task and one repetition of every method on it, and ranks the methods against each other.
+    """
+    from scipy.stats import rankdata
+
+    several = list(regrets.values())
+    if len({len(tasks) for tasks in several}) > 1:
+        raise ValueError("every method needs the same tasks to be ranked against the others")
+    total = np.zeros((len(several), several[0][0].shape[1]))
+    counts = np.bincount(rng.integers(0, len(several[0]), size=samples), minlength=len(several[0]))
+    for task, count in enumerate(counts):
+        drawn = [tasks[task][rng.integers(0, len(tasks[task]), size=count)] for tasks in several]
+        total += rankdata(np.stack(drawn), axis=0).sum(axis=1)
+    return dict(zip(regrets, total / samples, strict=True))
