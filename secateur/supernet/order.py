@@ -1,21 +1,23 @@
 """Importance ordering: sort every layer's heads and units so that 'the first h' means 'the h that matter most'.
 
-The score is first-order Taylor: how much the loss would change, to first order, if a head (or unit) were removed:
-|Σ w · ∂L/∂w| over its columns of the projection back to the model's width (cf. Michel et al. 2019; Molchanov et al. 2017).
+The score is first-order Taylor: how much the loss would change, to first order, if a head (or unit) were removed. That is the
+gradient of its gate, |∂L/∂g|, and as the gate scales its columns w of the projection back to the model's width also |Σ w · ∂L/∂w|
+(cf. Michel et al. 2019; Molchanov et al. 2017).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
-from secateur.errors import ConfigurationError, DataError, EvaluationFailure
+from secateur.anatomy.base import HEADS, UNITS
+from secateur.errors import ConfigurationError, DataError
 from secateur.spaces.pruning.plan import Shape
-from secateur.supernet.ghosts import cut_tensors, weight_dim
+from secateur.supernet.gates import gate_gradients
+from secateur.supernet.ghosts import cut_tensors
 from secateur.supernet.supernet import Supernet
 
 #: The file with the order of heads and units, and the scores it comes from.
@@ -71,48 +73,18 @@ class Order:
 
 
 def importance(supernet: Supernet, batches: Iterable[Mapping[str, torch.Tensor]]) -> Importance:
-    """Score every head and unit on batches that hold labels. The model's gradients are left empty, its mode as it was.
+    """Score every head and unit on batches that hold labels. The model and its gradients are left as they were.
 
     Raises DataError without a batch, EvaluationFailure where the scores are not finite.
     """
-    model = supernet.model
-    shape = supernet.shape
-    scores = {"heads": np.zeros((shape.layers, shape.heads)), "units": np.zeros((shape.layers, shape.units))}
-    weights = {by: _output_weights(supernet, by) for by in scores}
-    frozen = [weight for row in weights.values() for weight, _ in row if not weight.requires_grad]
-    training = model.training
-    seen = 0
-    model.eval()
-    model.zero_grad(set_to_none=True)
-    try:
-        for weight in frozen:
-            weight.requires_grad_(True)
-        for batch in batches:
-            with torch.enable_grad():
-                model(**batch).loss.backward()
-            for by, table in scores.items():
-                for row, (weight, dim) in zip(table, weights[by], strict=True):
-                    assert weight.grad is not None
-                    taylor = (weight.detach() * weight.grad).sum(1 - dim)
-                    row += taylor.view(len(row), -1).sum(1).abs().double().cpu().numpy()
-            model.zero_grad(set_to_none=True)
-            seen += 1
-    finally:
-        model.zero_grad(set_to_none=True)
-        for weight in frozen:
-            weight.requires_grad_(False)
-        model.train(training)
-    if not seen:
+    scores: dict[str, np.ndarray] = {}
+    for batch in batches:
+        gradients = gate_gradients(supernet, batch)
+        for by in (HEADS, UNITS):
+            scores[by] = scores.get(by, 0.0) + gradients.of_batch(by).abs().double().cpu().numpy()
+    if not scores:
         raise DataError("importance scores need at least one batch, got none.")
-    if not all(np.isfinite(t).all() for t in scores.values()):
-        raise EvaluationFailure("importance scores are not finite: the loss or its gradients overflow")
-    return Importance(scores["heads"], scores["units"])
-
-
-def _output_weights(supernet: Supernet, by: str) -> list[tuple[torch.nn.Parameter, int]]:
-    """Per layer, the weight of the projection back to the model's width, and its dimension of heads or units."""
-    modules: list[Any] = [layer.get_submodule(supernet.anatomy.output(by).module) for layer in supernet.layers]
-    return [(module.weight, weight_dim(module, "in")) for module in modules]
+    return Importance(scores[HEADS], scores[UNITS])
 
 
 @torch.no_grad()
