@@ -1,4 +1,4 @@
-"""Gates: a factor on each head's output and on each unit. What the loss owes to a gate at 1 says what its head or unit is worth.
+"""Gates: a factor on each head's output and on each unit. The loss's gradient of a gate at 1 tells what its part is worth.
 
 A gate multiplies the input of the projection back to the model's width. Each example has gates of its own, so that one backward
 pass gives the gradients of all examples apart.
@@ -69,7 +69,7 @@ def _shares(labels: torch.Tensor) -> torch.Tensor:
 
 @contextlib.contextmanager
 def _gated(supernet: Supernet, examples: int) -> Iterator[dict[str, list[torch.Tensor]]]:
-    """Within the context each layer's heads and units have gates of 1, one row per example: by `heads` and `units`, by layer."""
+    """Within the context heads and units have gates of 1, a row per example: by `heads` and `units`, by layer."""
     gates: dict[str, list[torch.Tensor]] = {HEADS: [], UNITS: []}
     handles = []
     try:

@@ -1,8 +1,8 @@
 """Importance ordering: sort every layer's heads and units so that 'the first h' means 'the h that matter most'.
 
-The score is first-order Taylor: how much the loss would change, to first order, if a head (or unit) were removed. That is the
-gradient of its gate, |∂L/∂g|, and as the gate scales its columns w of the projection back to the model's width also |Σ w · ∂L/∂w|
-(cf. Michel et al. 2019; Molchanov et al. 2017).
+The score is first-order Taylor: how much the loss would change, to first order, if a head (or unit) were removed. That is
+the gradient of its gate, |∂L/∂g|; and since the gate scales its columns w of the projection back to the model's width, it is
+|Σ w · ∂L/∂w| (cf. Michel et al. 2019; Molchanov et al. 2017).
 """
 
 from __future__ import annotations
