@@ -1,10 +1,10 @@
-"""The latency of thousands of decoders a second: a model of per-layer costs, fitted on the device in its first minutes."""
+"""The latency of thousands of networks a second: a model of what their parts cost, fitted on the device in minutes."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,21 +16,14 @@ from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.latency_fit import (
-    LAYER,
-    Pair,
-    corrections,
-    described,
-    feature_names,
-    features,
-    held_back,
-    pair_of,
-    relative_errors,
-    solve,
-)
+from secateur.estimators.latency_fit import corrections, held_back, relative_errors, solve
+from secateur.estimators.latency_parts import Kind, Parts
 from secateur.estimators.latency_sample import USUAL, Fitting, Measured, Sample, sample
-from secateur.search.layer_sums import Around, LayerSums
-from secateur.spaces.base import Space
+
+#: The detail of a trial that says where its latency comes from, and what it is where it was predicted.
+SOURCE, MODEL = "latency_source", "model"
+#: What earlier versions called fields of a saved model.
+FORMERLY = {"kinds": "pairs", "corrections": "widths"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +39,7 @@ class FitReport:
     seconds: float
     loaded: int = 0
     front: float | None = None
+    median: float | None = None
 
     def __str__(self) -> str:
         picked = (
@@ -60,16 +54,15 @@ class FitReport:
 
 @dataclass(frozen=True)
 class LatencyModel:
-    """seconds = Σ over layers of (a + b·width + c·width² + d·heads + e·inner + f·width·inner) × (1 + r), and for the embedding
-    with its output layer (g + h·width), one g and h per kind of embedding, and one r per width: what the networks of a width
-    take more or less than the sum says. No coefficient is negative.
+    """seconds = Σ of what the layers have × its cost × (1 + r) + Σ of what is around them × its cost, as `parts` describes a
+    network; r is the correction of its stratum, where strata have such. No coefficient is negative.
 
-    Holds for one device, number of threads, runtime, batch, length and backbone; the vocabulary is whatever `build` had.
+    Holds for one device, number of threads, runtime, batch and length, and for whatever else `build` had.
     """
 
+    parts: Parts = field(compare=False, repr=False)
     coefficients: Mapping[str, float]
-    backbone: str
-    pairs: tuple[Pair, ...]
+    kinds: tuple[Kind, ...]
     device: str
     threads: int
     batch: int
@@ -77,35 +70,35 @@ class LatencyModel:
     runtime: str
     version: str
     report: FitReport
-    #: r by width, as text, as JSON has it.
-    widths: Mapping[str, float] = field(default_factory=dict)
+    #: r by stratum.
+    corrections: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def fit(
         cls,
         build: Build,
-        space: Space,
+        parts: Parts,
         setup: Setup,
         fitting: Fitting = USUAL,
         progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> LatencyModel:
-        """Measure random networks of the `space` (a `Decoder`) as language models and fit the coefficients to them.
+        """Measure random networks that `parts` describes and fit the coefficients to them.
 
         Errors count relative to the latency. The report tells how far the model fitted without the held-out networks was off
         on them; the coefficients returned are fitted to all. `progress(done, total)` is called after each turn.
         Raises ConfigurationError for settings out of range, MeasurementError where too few networks could be measured.
         """
         start = time.perf_counter()
-        model = cls.of(sample(build, space, setup, fitting, progress), fitting.held_out, setup)
+        model = cls.of(sample(build, parts, setup, fitting, progress), parts, fitting.held_out, setup)
         return replace(model, report=replace(model.report, seconds=time.perf_counter() - start))
 
     @classmethod
-    def of(cls, found: Sample, held_out: int, setup: Setup, more: Sequence[Measured] = ()) -> LatencyModel:
+    def of(cls, found: Sample, parts: Parts, held_out: int, setup: Setup, more: Sequence[Measured] = ()) -> LatencyModel:
         """The model of what was measured, its report from a fit without at most `held_out` of the sample. `more` is what was
         measured beside the sample."""
-        measured, conditions = found.measured, _conditions(setup)
-        pairs = tuple(sorted({pair_of(a) for a, _ in measured}))  # what could not be measured is refused, not guessed
-        back = set(held_back([a for a, _ in measured], max(1, min(held_out, len(measured) // 3))))
+        measured = found.measured
+        kinds = [parts.kind(a) for a, _ in measured]  # what could not be measured is refused, not guessed
+        back = set(held_back(kinds, max(1, min(held_out, len(measured) // 3))))
         tests, fits = ([m for n, m in enumerate(measured) if (n in back) is held] for held in (True, False))
         if not tests or len(fits) < 2:
             reason = f" The last reason: {found.failure}" if found.failure else ""
@@ -113,51 +106,42 @@ class LatencyModel:
                 f"only {len(measured)} of {found.wanted} networks could be measured: too few to fit a model.{reason}"
             )
         report = FitReport(len(fits) + len(more), len(tests), 0.0, 0.0, 0.0, found.loaded)
-        model = cls({}, found.backbone, pairs, **conditions, report=report)._solved([*fits, *more])
+        model = cls(parts, {}, tuple(sorted(set(kinds))), **_conditions(setup), report=report)._solved([*fits, *more])
         errors = model.errors(tests)
-        report = replace(report, mean=float(errors.mean()), max=float(errors.max()))
+        report = replace(report, mean=float(errors.mean()), max=float(errors.max()), median=float(np.median(errors)))
         return replace(model._solved([*measured, *more]), report=report)
 
     def _solved(self, measured: Sequence[Measured]) -> LatencyModel:
         """The same with the coefficients that fit best to what was measured."""
-        rows, seconds = features([a for a, _ in measured], self.pairs), np.array([s for _, s in measured])
+        parts, split = self.parts, len(self.parts.layers)
+        rows, seconds = parts.rows([a for a, _ in measured], self.kinds), np.array([s for _, s in measured])
         found = solve(rows, seconds)
-        layers = rows[:, : len(LAYER)] @ found[: len(LAYER)]
-        widths = corrections([str(a["width"]) for a, _ in measured], layers, rows @ found, seconds)
-        return replace(self, coefficients=dict(zip(feature_names(self.pairs), found.tolist(), strict=True)), widths=widths)
+        strata = [parts.stratum(a) for a, _ in measured]
+        more = corrections(strata, rows[:, :split] @ found[:split], rows @ found, seconds) if parts.corrected else {}
+        return replace(self, coefficients=dict(zip(parts.names(self.kinds), found.tolist(), strict=True)), corrections=more)
 
     def errors(self, measured: Sequence[Measured]) -> np.ndarray:
         """|predicted − measured| / measured (n,)."""
         return relative_errors(self.predict([a for a, _ in measured]), np.array([seconds for _, seconds in measured]))
 
     def predict(self, architectures: Sequence[Architecture]) -> np.ndarray:
-        """Seconds (n,) of the architectures. Raises ConfigurationError for a backbone or embedding it was not fitted to."""
+        """Seconds (n,) of the architectures. Raises ConfigurationError for one of a kind that it was not fitted to."""
         for architecture in architectures:
             fault = self.fault(architecture)
             if fault:
                 raise ConfigurationError(fault)
-        rows, split = features(architectures, self.pairs), len(LAYER)
-        more = np.array([self.correction(a["width"]) for a in architectures])
-        return np.asarray(rows[:, :split] @ self._vector[:split] * (1 + more) + rows[:, split:] @ self._vector[split:])
+        rows, split = self.parts.rows(architectures, self.kinds), len(self.parts.layers)
+        costs = np.array([self.coefficients[name] for name in self.parts.names(self.kinds)])
+        more = np.array([self.correction(self.parts.stratum(a)) for a in architectures])
+        return np.asarray(rows[:, :split] @ costs[:split] * (1 + more) + rows[:, split:] @ costs[split:])
 
-    def correction(self, width: Any) -> float:
-        """What the layers of this width take more than the sum says, as a share of it; 0 where none was measured."""
-        return self.widths.get(str(width), 0.0)
+    def correction(self, stratum: str) -> float:
+        """What the layers of this stratum take more than the sum says, as a share of it; 0 where none was measured."""
+        return self.corrections.get(stratum, 0.0)
 
     def fault(self, architecture: Architecture) -> str | None:
         """Why the architecture cannot be predicted, or None."""
-        if architecture["backbone"] != self.backbone:
-            return f"the latency model was fitted to `backbone` {self.backbone}, not {architecture['backbone']}."
-        if pair_of(architecture) not in self.pairs:
-            embedding, factor = pair_of(architecture)
-            return (
-                f"the latency model has not seen `embedding` {embedding} with `factor` {factor}: fit it to a space that has it."
-            )
-        return None
-
-    @property
-    def _vector(self) -> np.ndarray:
-        return np.array([self.coefficients[name] for name in feature_names(self.pairs)])
+        return self.parts.fault(architecture, self.kinds)
 
     def check(self, setup: Setup) -> None:
         """Raise MeasurementError where the model does not hold for this setup, naming all that differs."""
@@ -167,33 +151,32 @@ class LatencyModel:
             raise MeasurementError(f"the latency model was fitted with {'; '.join(differ)}. Fit it again.")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        own = {"coefficients": dict(self.coefficients), "widths": dict(self.widths)}
-        return {**asdict(self), **own, "pairs": [list(pair) for pair in self.pairs]}
+        """All of it but what describes the networks, ready for JSON."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "parts"}
+        own = {"coefficients": dict(self.coefficients), "corrections": dict(self.corrections)}
+        return {**plain, **own, "kinds": [list(kind) for kind in self.kinds], "report": asdict(self.report)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> LatencyModel:
-        """Raises MeasurementError where something is missing or of another form."""
+    def from_dict(cls, data: Mapping[str, Any], parts: Parts) -> LatencyModel:
+        """The model that `to_dict` told. Raises MeasurementError where something is missing or of another form."""
         try:
-            pairs = tuple((int(e), int(k)) for e, k in data["pairs"])
-            found = cls(
-                **{
-                    **data,
-                    "coefficients": {name: float(data["coefficients"][name]) for name in feature_names(pairs)},
-                    "pairs": pairs,
-                    "report": FitReport(**data["report"]),
-                    "widths": {str(width): float(r) for width, r in data.get("widths", {}).items()},
-                }
-            )
+            known = {f.name: data.get(f.name, data.get(FORMERLY.get(f.name, ""))) for f in fields(cls) if f.name != "parts"}
+            kinds = tuple(tuple(int(n) for n in kind) for kind in known["kinds"])
+            read = {
+                "kinds": kinds,
+                "coefficients": {name: float(known["coefficients"][name]) for name in parts.names(kinds)},
+                "corrections": {str(stratum): float(r) for stratum, r in (known["corrections"] or {}).items()},
+                "report": FitReport(**known["report"]),
+            }
+            return cls(parts, **known | read)
         except (KeyError, TypeError, ValueError) as error:
             raise MeasurementError(f"the saved latency model is damaged ({error}). Fit it again.") from error
-        return found
 
     @property
     def fingerprint(self) -> str:
-        numbers = [f"{name}={value!r}" for name, value in sorted({**self.coefficients, **self.widths}.items())]
+        numbers = [f"{name}={value!r}" for name, value in sorted({**self.coefficients, **self.corrections}.items())]
         sizes = f"{self.threads} threads, {self.batch} x {self.length}"
-        return digest("latency model", self.backbone, self.device, self.version, sizes, *numbers)
+        return digest("latency model", self.device, self.version, sizes, *numbers)
 
 
 def _conditions(setup: Setup) -> dict[str, Any]:
@@ -208,7 +191,7 @@ def _conditions(setup: Setup) -> dict[str, Any]:
     }
 
 
-class PredictedLatency(Estimator, LayerSums):
+class PredictedLatency(Estimator):
     """`latency` in seconds by a LatencyModel: free, so that bounds on it are checked before anything is built."""
 
     yields = ("latency",)
@@ -227,24 +210,6 @@ class PredictedLatency(Estimator, LayerSums):
         able = [a for a, fault in zip(architectures, faults, strict=True) if fault is None]
         seconds = iter(self.model.predict(able).tolist())
         return [
-            Evaluation(failure=fault)
-            if fault is not None
-            else Evaluation({"latency": next(seconds)}, details={"latency_source": "model"})
+            Evaluation(failure=fault) if fault is not None else Evaluation({"latency": next(seconds)}, details={SOURCE: MODEL})
             for fault in faults
         ]
-
-    # As sums over layers.
-
-    added = (True,)
-
-    def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:
-        rows = np.stack(described(np.ones(len(heads)), width, heads, inner), axis=1)
-        summed = np.asarray(rows @ [self.model.coefficients[name] for name in LAYER])
-        return summed[:, None] * (1 + self.model.correction(width))
-
-    def quantities(self, around: Around, parts: np.ndarray) -> dict[str, np.ndarray]:
-        pair = (around.embedding, around.factor)
-        if around.backbone != self.model.backbone or pair not in self.model.pairs:
-            return {"latency": np.full(len(parts), np.inf)}
-        constant, slope = (self.model.coefficients[name] for name in feature_names([pair])[len(LAYER) :])
-        return {"latency": parts[:, 0] + constant + slope * around.width}

@@ -13,10 +13,10 @@ from secateur.errors import ConfigurationError
 from secateur.estimators.base import Evaluation
 from secateur.estimators.building import Build
 from secateur.estimators.latency import LatencyEstimator
-from secateur.estimators.latency_fit import feature_names, pair_of, sizes_of, spread_sample
+from secateur.estimators.latency_fit import spread_sample
+from secateur.estimators.latency_parts import Parts
 from secateur.estimators.turns import Found, measure_in_turns
 from secateur.settings import DAY, Settings, option
-from secateur.spaces.base import Space
 
 #: How often each network has its turn. Others' work only ever slows a machine down, and for seconds at a time: the quickest of
 #: turns that are about a minute apart is bent least by it.
@@ -45,25 +45,24 @@ class Sample:
     """`measured`: networks with their seconds, in the order they were chosen. `wanted`: how many were to be measured, `loaded`:
     at how many the machine was busy, `failure`: the last reason where one could not be measured."""
 
-    backbone: str
     measured: Sequence[Measured]
     wanted: int
     loaded: int
     failure: str | None
 
 
-def sample(build: Build, space: Space, setup: Setup, fitting: Fitting, progress: Callable[[int, int], None]) -> Sample:
+def sample(build: Build, parts: Parts, setup: Setup, fitting: Fitting, progress: Callable[[int, int], None]) -> Sample:
     """Measure `networks` + `held_out` networks in turns, or as many as the seconds allow (but as many networks as there are
-    coefficients, and two of each kind of embedding where they can be measured). Raises ConfigurationError for settings out of
+    coefficients, and two of each kind where they can be measured). Raises ConfigurationError for settings out of
     range."""
     if faults := [*setup.faults(), *fitting.faults()]:
         raise ConfigurationError(faults)
     wanted = fitting.networks + fitting.held_out
-    chosen = spread_sample(space, wanted, fitting.seed)
-    estimator = _Rationed(build, replace(setup, kind="language_modelling"), fitting.seconds, chosen)
+    chosen = spread_sample(parts, wanted, fitting.seed)
+    estimator = _Rationed(build, parts, setup, fitting.seconds, chosen)
     # A builder that keeps a buffer as large as its largest network then fills it once.
     with contextlib.suppress(RuntimeError, MemoryError, ValueError):  # too large: its own turn says so
-        build(max(chosen, key=lambda a: sizes_of(a)[-1]))
+        build(max(chosen, key=parts.size))
 
     def advance(done: int, total: int) -> None:
         estimator.done = done
@@ -72,20 +71,20 @@ def sample(build: Build, space: Space, setup: Setup, fitting: Fitting, progress:
     found = measure_in_turns(estimator, chosen, turns=estimator.turns, wanted=estimator.wanted, advance=advance)
     measured = [(a, float(found[a.key]["values"]["latency"])) for a in chosen if "values" in found.get(a.key, {})]
     failures = [entry["failure"] for entry in found.values() if "failure" in entry]
-    return Sample(str(chosen[0]["backbone"]), measured, wanted, len(estimator.loaded), failures[-1] if failures else None)
+    return Sample(measured, wanted, len(estimator.loaded), failures[-1] if failures else None)
 
 
 class _Rationed(LatencyEstimator):
     """Shares `seconds`, counted from its creation, evenly among the turns that are left."""
 
-    def __init__(self, build: Build, setup: Setup, seconds: float, chosen: Sequence[Architecture]) -> None:
+    def __init__(self, build: Build, parts: Parts, setup: Setup, seconds: float, chosen: Sequence[Architecture]) -> None:
         super().__init__(build, setup)
-        self.seconds, self.chosen = seconds, chosen
+        self.parts, self.seconds, self.chosen = parts, seconds, chosen
         #: An export takes longer than a measurement: there, each network has one turn.
         self.turns = 1 if setup.exported else TURNS
         self.done = 0
         self.loaded: set[str] = set()
-        self._fewest = min(len(chosen), len(feature_names(sorted({pair_of(a) for a in chosen}))) + 2)
+        self._fewest = min(len(chosen), len(parts.names(sorted({parts.kind(a) for a in chosen}))) + 2)
         self._began = time.perf_counter()
 
     @property
@@ -97,7 +96,7 @@ class _Rationed(LatencyEstimator):
         if self._left >= 0:
             return True
         known = [a for a in self.chosen if "values" in found.get(a.key, {})]
-        alike = sum(pair_of(a) == pair_of(architecture) for a in known)
+        alike = sum(self.parts.kind(a) == self.parts.kind(architecture) for a in known)
         return architecture not in known and (len(known) < self._fewest or alike < 2)
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:

@@ -12,6 +12,7 @@ from secateur.architecture import Architecture
 from secateur.decoders import Builder, Sizes
 from secateur.devices.setup import Setup
 from secateur.estimators.cost import Cost, DecoderCost
+from secateur.estimators.decoder_latency import DecoderParts
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import FitReport, LatencyModel, PredictedLatency
 from secateur.estimators.memory import MemoryEstimator
@@ -49,7 +50,9 @@ def decoders(make: Make) -> tuple[Make, Any]:
 def predicted_latency() -> tuple[Make, Any]:
     names = ("layer", "width", "width_squared", "heads", "inner", "width_inner", "outside 0/1", "outside_width 0/1")
     facts = {"device": "cpu", "threads": 1, "batch": 1, "length": 16, "runtime": "torch", "version": "torch 1"}
-    model = LatencyModel(dict.fromkeys(names, 1e-6), "gpt2", ((0, 1),), **facts, report=FitReport(2, 1, 0.0, 0.0, 0.0))
+    model = LatencyModel(
+        DecoderParts(DECODERS), dict.fromkeys(names, 1e-6), ((0, 1),), **facts, report=FitReport(2, 1, 0.0, 0.0, 0.0)
+    )
     some = [architecture("gpt2", 16, [1] * n, [32] * n) for n in (1, 2)]
     return lambda: PredictedLatency(model), [some[0], architecture("gpt2", 16, [1], [32], 8, 1), some[1]]
 

@@ -13,31 +13,23 @@ from secateur.architecture import Architecture
 from secateur.decoders import Builder, Sizes
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
-from secateur.estimators.latency_fit import (
-    LAYER,
-    corrections,
-    feature_names,
-    features,
-    held_back,
-    pair_of,
-    sizes_of,
-    solve,
-    spread_sample,
-)
-from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.decoder_latency import DecoderLatency, DecoderParts, sizes_of
+from secateur.estimators.latency_fit import corrections, held_back, solve, spread_sample
+from secateur.estimators.latency_model import LatencyModel
 from secateur.estimators.latency_sample import Fitting
 from secateur.rng import generator
 from secateur.spaces.decoder import Decoder, architecture
 
 SMALL: dict[str, Any] = {"layers": "1..4", "width": "16..48:16", "inner": "32..128:16", "heads": (1, 2)}
 SPACE = Decoder(**SMALL, embedding=(0, 8), factor=(1,))
-SETUP = Setup(length=16)
+PARTS = DecoderParts(SPACE)
+SETUP = Setup(length=16, kind="language_modelling")
 
 
 def true_cost(a: Architecture) -> float:
     """Seconds that add up over layers, by coefficients of our own."""
-    layers, width, heads, inner, _ = sizes_of(a)
-    outside = 1e-3 + 2e-5 * width if pair_of(a)[0] else 2e-3 + 5e-5 * width
+    layers, width, heads, inner = sizes_of(a)
+    outside = 1e-3 + 2e-5 * width if PARTS.kind(a)[0] else 2e-3 + 5e-5 * width
     return layers * 1e-4 + layers * width**2 * 3e-7 + heads * 2e-5 + width * inner * 2e-7 + outside
 
 
@@ -57,7 +49,7 @@ def pretended(measuring: Any) -> list[Named]:
 
 
 def fit(build: Any = Named, setup: Setup = SETUP, progress: Any = lambda *_: None, **settings: Any) -> LatencyModel:
-    return LatencyModel.fit(build, SPACE, setup, Fitting(**{"networks": 40, "held_out": 8, **settings}), progress)
+    return LatencyModel.fit(build, PARTS, setup, Fitting(**{"networks": 40, "held_out": 8, **settings}), progress)
 
 
 def test_costs_that_add_up_are_found_exactly(pretended: list[Named]) -> None:
@@ -90,7 +82,7 @@ def test_one_disturbed_measurement_does_not_bend_the_model(measuring: Any) -> No
 
 def test_real_networks_of_this_machine() -> None:
     build = Builder(Sizes(vocabulary=50, positions=32))
-    model = LatencyModel.fit(build, SPACE, SETUP, Fitting(networks=8, held_out=2, seconds=0.2, seed=1))
+    model = LatencyModel.fit(build, PARTS, SETUP, Fitting(networks=8, held_out=2, seconds=0.2, seed=1))
     assert min(model.coefficients.values()) >= 0
     assert model.report.mean > 0
     shallow, deep = (architecture("gpt2", 32, [2] * n, [64] * n) for n in (1, 4))
@@ -117,7 +109,7 @@ def test_time_is_limited_and_the_same_measurements_give_the_same_model(
 
     def slow(network: Named) -> float:
         clock["now"] += 1.0
-        layers, width, heads, inner, _ = sizes_of(network.of)
+        layers, width, heads, inner = sizes_of(network.of)
         cost = layers * 1e-4 + layers * width**2 * 3e-7 + heads * 2e-5 + width * inner * 2e-7 + 1e-3 + 2e-5 * width
         return cost * float(noise.uniform(1, 1.3))
 
@@ -127,7 +119,7 @@ def test_time_is_limited_and_the_same_measurements_give_the_same_model(
         return Named(a)
 
     seen = measuring(slow, loaded=lambda n: n % 7 == 0)
-    model = fit(build, Setup(length=16, threads=2), seconds=seconds, seed=4)
+    model = fit(build, replace(SETUP, threads=2), seconds=seconds, seed=4)
     assert len(seen) == measured
     assert model.coefficients["width_inner"] == pytest.approx(coefficient, rel=1e-6)
     assert model.report.mean == pytest.approx(mean, rel=1e-6)
@@ -154,9 +146,9 @@ def test_an_embedding_that_could_not_be_measured_is_refused(pretended: list[Name
         return Named(a)
 
     model = fit(build)
-    assert model.pairs == ((0, 1),)
+    assert model.kinds == ((0, 1),)
     known, unseen = architecture("gpt2", 32, [2], [64]), architecture("gpt2", 32, [2], [64], 8, 1)
-    found = PredictedLatency(model).evaluate([known, unseen])
+    found = DecoderLatency(model).evaluate([known, unseen])
     assert found[0].values["latency"] == pytest.approx(true_cost(known))
     assert "not seen `embedding` 8 with `factor` 1" in str(found[1].failure)
 
@@ -175,39 +167,43 @@ def test_two_networks_of_each_embedding_are_measured_whatever_the_time(
         return Named(a)
 
     model = fit(build, networks=60, seconds=1.0)
-    assert sum(pair_of(network.of)[0] == 8 for network in pretended) == 2
+    assert sum(PARTS.kind(network.of)[0] == 8 for network in pretended) == 2
     assert len(pretended) == len({network.of.key for network in pretended}), "no further turns"
-    assert model.pairs == ((0, 1), (8, 1))
+    assert model.kinds == ((0, 1), (8, 1))
 
 
 def test_what_is_held_back_leaves_every_embedding_in_the_fit() -> None:
     narrow, wide = ([architecture("gpt2", 16, [1], [inner], e, 1) for inner in range(16, 160, 16)] for e in (8, 0))
-    assert held_back([*wide, narrow[0], narrow[1]], 3) == [2, 4, 6]
-    assert held_back([wide[0], narrow[0], wide[1], narrow[1]], 3) == [2, 3], "one of each is left"
-    assert held_back([wide[0], narrow[0]], 3) == []
+
+    def held(*architectures: Architecture) -> list[int]:
+        return held_back([PARTS.kind(a) for a in architectures], 3)
+
+    assert held(*wide, narrow[0], narrow[1]) == [2, 4, 6]
+    assert held(wide[0], narrow[0], wide[1], narrow[1]) == [2, 3], "one of each is left"
+    assert held(wide[0], narrow[0]) == []
 
 
 def test_it_survives_json_and_refuses_what_it_was_not_fitted_for(pretended: list[Named]) -> None:
     model = fit()
-    again = LatencyModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    again = LatencyModel.from_dict(json.loads(json.dumps(model.to_dict())), PARTS)
     assert again == model
-    assert again.fingerprint == model.fingerprint != fit(setup=Setup(length=32)).fingerprint
+    assert again.fingerprint == model.fingerprint != fit(setup=replace(SETUP, length=32)).fingerprint
     again.check(SETUP)
     for change in ({"threads": 2}, {"batch": 2}, {"length": 17}, {"runtime": "torch-int8"}):
         with pytest.raises(MeasurementError, match=f"fitted with `{next(iter(change))}`"):
             again.check(replace(SETUP, **change))
     with pytest.raises(MeasurementError, match="damaged"):
-        LatencyModel.from_dict({**model.to_dict(), "coefficients": {}})
+        LatencyModel.from_dict({**model.to_dict(), "coefficients": {}}, PARTS)
     with pytest.raises(MeasurementError, match="damaged"):
-        LatencyModel.from_dict({"pairs": 3})
+        LatencyModel.from_dict({"kinds": 3}, PARTS)
 
 
 def test_the_estimator_says_what_the_model_predicts(pretended: list[Named]) -> None:
     model = fit()
-    estimator = PredictedLatency(model)
+    estimator = DecoderLatency(model)
     some = SPACE.sample_many(200, generator(2))
     assert [e.values["latency"] for e in estimator.evaluate(some)] == model.predict(some).tolist()
-    assert estimator.fingerprint != PredictedLatency(model, identity="other").fingerprint
+    assert estimator.fingerprint != DecoderLatency(model, identity="other").fingerprint
 
 
 def test_what_it_has_not_seen_fails_with_its_reason(pretended: list[Named]) -> None:
@@ -215,7 +211,7 @@ def test_what_it_has_not_seen_fails_with_its_reason(pretended: list[Named]) -> N
     known = architecture("gpt2", 32, [2], [64])
     other = architecture("transformer_xl", 32, [2], [64])
     narrow = architecture("gpt2", 32, [2], [64], 4, 2)
-    found = PredictedLatency(model).evaluate([other, known, narrow])
+    found = DecoderLatency(model).evaluate([other, known, narrow])
     assert "`backbone` gpt2, not transformer_xl" in str(found[0].failure)
     assert found[1].values["latency"] == pytest.approx(true_cost(known))
     assert "not seen `embedding` 4 with `factor` 2" in str(found[2].failure)
@@ -225,14 +221,14 @@ def test_what_it_has_not_seen_fails_with_its_reason(pretended: list[Named]) -> N
 
 def test_faults_of_the_settings_are_reported_together() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        fit(setup=Setup(threads=0), networks=1, held_out=0, seconds=0)
+        fit(setup=replace(SETUP, threads=0), networks=1, held_out=0, seconds=0)
     assert len(caught.value.faults) == 4
 
 
 def test_features_are_sums_over_the_layers() -> None:
-    row = features([architecture("gpt2", 32, (1, 2), (64, 80), 8, 1)], [(0, 1), (8, 1)])[0]
+    row = PARTS.rows([architecture("gpt2", 32, (1, 2), (64, 80), 8, 1)], [(0, 1), (8, 1)])[0]
     assert row.tolist() == [2, 64, 2048, 3, 144, 32 * 144, 0, 0, 1, 32]
-    assert len(feature_names([(0, 1), (8, 1)])) == len(row) == len(LAYER) + 4
+    assert len(PARTS.names([(0, 1), (8, 1)])) == len(row) == len(PARTS.layers) + 4
 
 
 def test_coefficients_are_never_negative() -> None:
@@ -243,14 +239,14 @@ def test_coefficients_are_never_negative() -> None:
 
 
 def test_the_sample_covers_every_embedding_and_both_ends() -> None:
-    chosen = spread_sample(SPACE, 24, seed=3)
+    chosen = spread_sample(PARTS, 24, seed=3)
     assert len({a.key for a in chosen}) == 24
-    counts = [sum(pair_of(a)[0] == e for a in chosen) for e in (0, 8)]
+    counts = [sum(PARTS.kind(a)[0] == e for a in chosen) for e in (0, 8)]
     assert min(counts) >= 11
-    assert chosen == spread_sample(SPACE, 24, seed=3)
-    assert [sum(pair_of(a)[0] == e for a in chosen[:4]) for e in (0, 8)] == [2, 2], "two of each come first"
+    assert chosen == spread_sample(PARTS, 24, seed=3)
+    assert [sum(PARTS.kind(a)[0] == e for a in chosen[:4]) for e in (0, 8)] == [2, 2], "two of each come first"
     one = Decoder(layers="1", width="16", inner="32", heads=(1,), embedding=(0,), factor=(1,))
-    assert len(spread_sample(one, 24, seed=3)) == 1
+    assert len(spread_sample(DecoderParts(one), 24, seed=3)) == 1
 
 
 def test_what_a_width_takes_more_is_found_and_drawn_to_nothing() -> None:

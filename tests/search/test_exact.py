@@ -10,8 +10,8 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.estimators.cost import DecoderCost
-from secateur.estimators.latency_fit import feature_names
-from secateur.estimators.latency_model import FitReport, LatencyModel, PredictedLatency
+from secateur.estimators.decoder_latency import DecoderLatency, DecoderParts
+from secateur.estimators.latency_model import FitReport, LatencyModel
 from secateur.objectives import Objective, matrix
 from secateur.rng import generator
 from secateur.search.exact import Exact, Solution
@@ -33,15 +33,17 @@ SMALL: dict[str, Any] = {
 PROXY = "decoder_parameters"
 
 
-def latency(space: Decoder, seed: int) -> PredictedLatency:
+def latency(space: Decoder, seed: int) -> DecoderLatency:
     """A latency model with random coefficients, some of them 0."""
     pairs = tuple(sorted({pair for pairs in space.allowed.pairs_of.values() for pair in pairs}))
     rng = np.random.default_rng(seed)
-    drawn = rng.random(len(feature_names(pairs))) * (rng.random(len(feature_names(pairs))) < 0.8)
+    parts = DecoderParts(space)
+    names = parts.names(pairs)
+    drawn = rng.random(len(names)) * (rng.random(len(names)) < 0.8)
     drawn[:6] /= (1, 16, 256, 4, 56, 16 * 56)  # each about as much of a layer's cost as another
-    coefficients = dict(zip(feature_names(pairs), (drawn * 1e-3).tolist(), strict=True))
+    coefficients = dict(zip(names, (drawn * 1e-3).tolist(), strict=True))
     report = FitReport(0, 0, 0.0, 0.0, 0.0)
-    return PredictedLatency(LatencyModel(coefficients, space.backbone, pairs, "cpu", 1, 1, 8, "torch", "", report))
+    return DecoderLatency(LatencyModel(parts, coefficients, pairs, "cpu", 1, 1, 8, "torch", "", report))
 
 
 class Tallest(LayerSums):
@@ -61,7 +63,7 @@ class Tallest(LayerSums):
         return a["embedding"] * 50 + sum(i * a["width"] for _, i in layers) + max(100 * h * i for h, i in layers)
 
 
-def everything(space: Decoder, timed: PredictedLatency) -> tuple[list[Architecture], list[dict[str, float]]]:
+def everything(space: Decoder, timed: DecoderLatency) -> tuple[list[Architecture], list[dict[str, float]]]:
     """All architectures and their values, by the estimators one by one."""
     cost, tallest, found = DecoderCost(SIZES, length=8), Tallest(), list(space.every())
     seconds = [e.values["latency"] for e in timed.evaluate(found)]

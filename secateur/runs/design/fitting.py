@@ -15,8 +15,9 @@ from itertools import islice
 from secateur.architecture import Architecture
 from secateur.devices.setup import Setup
 from secateur.estimators.building import Build
+from secateur.estimators.decoder_latency import DecoderLatency, DecoderParts
 from secateur.estimators.latency import LatencyEstimator
-from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.latency_model import LatencyModel
 from secateur.estimators.latency_sample import TURNS, Fitting, Measured, sample
 from secateur.estimators.turns import measure_in_turns
 from secateur.objectives import Objective
@@ -50,10 +51,11 @@ def fit_model(
     def advance(at: int) -> Callable[[int, int], None]:
         return lambda done, _: progress(min(at + done, every), every)
 
-    found = sample(build, space, setup, apart, advance(0))
-    model, more = LatencyModel.of(found, fitting.held_out, setup), list[Measured]()
+    parts = DecoderParts(space)
+    found = sample(build, parts, setup, apart, advance(0))
+    model, more = LatencyModel.of(found, parts, fitting.held_out, setup), list[Measured]()
     each = fitting.seconds * SHARE / (ROUNDS * PICKS * TURNS)
-    estimator = LatencyEstimator(build, replace(setup, kind="language_modelling", seconds=max(0.05, each)))
+    estimator = LatencyEstimator(build, replace(setup, seconds=max(0.05, each)))
     error = math.nan
     for turn in range(rounds):
         known = {a.key for a, _ in (*found.measured, *more)}
@@ -64,7 +66,7 @@ def fit_model(
         new = [(a, float(timed[a.key]["values"]["latency"])) for a in picks if "values" in timed[a.key]]
         error = float(model.errors(new).mean()) if new else error
         more += new
-        model = LatencyModel.of(found, fitting.held_out, setup, more)
+        model = LatencyModel.of(found, parts, fitting.held_out, setup, more)
     progress(every, every)
     report = replace(model.report, seconds=time.perf_counter() - began, front=None if math.isnan(error) else error)
     return replace(model, report=report)
@@ -74,7 +76,7 @@ def picked(
     model: LatencyModel, space: Decoder, counts: LayerSums, wanted: Sequence[Objective], seed: int
 ) -> list[Architecture]:
     """Some of the model's front of decoder parameters against latency, within the bounds on what is counted and on latency."""
-    sums = [counts, PredictedLatency(model)]
+    sums = [counts, DecoderLatency(model)]
     bounds = [o for o in wanted if o.name in told_by(sums)]
     objectives = [Objective("decoder_parameters", "max"), Objective("latency")]
     solution = Solution.of(space, sums, objectives, bounds)

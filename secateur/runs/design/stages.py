@@ -17,8 +17,9 @@ from secateur.devices.steadiness import check_steady
 from secateur.errors import BoundError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import DecoderCost
+from secateur.estimators.decoder_latency import DecoderLatency, DecoderParts
 from secateur.estimators.latency import LatencyEstimator
-from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.latency_model import LatencyModel
 from secateur.estimators.latency_sample import Fitting
 from secateur.estimators.measuring import measuring
 from secateur.estimators.memory_model import PredictedMemory
@@ -151,9 +152,9 @@ class DesignWork(Work):
         if self._modelled:
             stored = self.run.latency_model
             assert stored is not None  # the stage before this one
-            model = LatencyModel.from_dict(stored)
+            model = LatencyModel.from_dict(stored, DecoderParts(self.run.space))
             model.check(self.setup)
-            found.append(PredictedLatency(model, identity=self._identity))
+            found.append(DecoderLatency(model, identity=self._identity))
         if "memory" in self.wanted:
             found.append(self._predicted_memory)
         return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from secateur.architecture import Architecture
+from secateur.catalogue import find
 from secateur.errors import ConfigurationError
 from secateur.rng import Generator
 from secateur.spaces.domains import Range
@@ -61,6 +63,17 @@ class PruningSpace(ProductSpace):
         if not self.contains_values(values):
             raise ConfigurationError(f"`{dict(choices)}` is outside the bounds of the space `{self.name}`.")
         return self.from_values(values)
+
+
+def plan_of(architecture: Architecture, shape: Shape) -> Plan:
+    """What an architecture of any pruning space keeps of a network of this shape."""
+    return _space(architecture.space, shape).plan(architecture)
+
+
+@lru_cache(maxsize=16)
+def _space(name: str, shape: Shape) -> PruningSpace:
+    space: PruningSpace = find("space", name, "prune")(shape)
+    return space
 
 
 class BinarySpace(PruningSpace):

@@ -12,8 +12,8 @@ from secateur.architecture import Architecture
 from secateur.devices.setup import Setup
 from secateur.estimators.base import Evaluation
 from secateur.estimators.cost import DecoderCost
+from secateur.estimators.decoder_latency import DecoderParts, sizes_of
 from secateur.estimators.latency import LatencyEstimator
-from secateur.estimators.latency_fit import sizes_of
 from secateur.estimators.latency_model import LatencyModel
 from secateur.estimators.latency_sample import TURNS, Fitting
 from secateur.objectives import Objective
@@ -22,13 +22,14 @@ from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_sizes import Sizes
 
 SPACE = Decoder("gpt2", layers="2..8", width="64..256:64", inner="128..1024:64", heads=(2, 4), embedding=(32,), factor=(2,))
+PARTS = DecoderParts(SPACE)
 COUNTS = DecoderCost(Sizes(vocabulary=500))
 WANTED = [Objective("decoder_parameters", "max"), Objective("latency")]
 
 
 def true_cost(a: Architecture) -> float:
     """The widest networks take 30 % longer than a sum over layers says."""
-    layers, width, heads, inner, _ = sizes_of(a)
+    layers, width, heads, inner = sizes_of(a)
     summed = 1e-4 * layers + 1e-9 * layers * width**2 + 1e-6 * heads + 2e-9 * width * inner
     return summed * (1.3 if width == 256 else 1.0) + 1e-3
 
@@ -67,7 +68,7 @@ def errors(model: LatencyModel) -> np.ndarray:
 
 def test_its_own_picks_join_the_fit(measured: list[str]) -> None:
     model = fit()
-    first = LatencyModel.fit(no_network, SPACE, Setup(length=16), Fitting(networks=24, held_out=6))
+    first = LatencyModel.fit(no_network, PARTS, Setup(length=16), Fitting(networks=24, held_out=6))
     assert errors(model).mean() < 0.7 * errors(first).mean()
     assert model.report.front is not None
     assert model.report.networks > first.report.networks
@@ -92,6 +93,11 @@ def test_three_turns_for_each(measured: list[str]) -> None:
 
 def test_it_survives_json(measured: list[str]) -> None:
     model = fit()
-    assert LatencyModel.from_dict(model.to_dict()) == model
-    old = {name: value for name, value in model.to_dict().items() if name != "widths"}
-    assert LatencyModel.from_dict(old).widths == {}, "of a run of an earlier version"
+    told = model.to_dict()
+    assert LatencyModel.from_dict(told, PARTS) == model
+    # As earlier versions wrote it.
+    old = {**told, "backbone": "gpt2", "pairs": told["kinds"], "widths": told["corrections"]}
+    old = {name: value for name, value in old.items() if name not in ("kinds", "corrections")}
+    assert LatencyModel.from_dict(old, PARTS) == model
+    del old["widths"]
+    assert LatencyModel.from_dict(old, PARTS).corrections == {}
