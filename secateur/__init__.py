@@ -38,8 +38,8 @@ _LAZY = {
     "load": "secateur.checkpoints",
     "open_run": "secateur.runs.folder",
     **{
-        verb.split()[-1]: entry.where.partition(":")[0]
-        for verb, entry in CATALOGUE["verb"].items()
+        entry.where.partition(":")[2]: entry.where.partition(":")[0]
+        for entry in CATALOGUE["verb"].values()
         if "cli" not in entry.serves
     },
 }

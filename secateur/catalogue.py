@@ -74,6 +74,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "measure": Entry("secateur.verbs.measure:measure", "Measure the latency and memory of any checkpoint"),
         "evaluate": Entry("secateur.verbs.evaluate:evaluate", "Score a language model on lm-evaluation-harness"),
         "bench proxies": Entry("secateur.verbs.proxies:proxies", "Report how well proxies rank trained networks"),
+        "bench search": Entry("secateur.verbs.bench_search:bench_search", "Compare searchers on tables of evaluated networks"),
     },
     # What a job is made of, by the verb that starts it.
     "run": {

@@ -57,8 +57,13 @@ _TELLING = [
 ]
 
 
-def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = False) -> None:
-    """Make a command of a verb. An error that the user can mend is shown without a traceback, and the exit code is 2."""
+def _command(name: str, hidden: bool = False) -> None:
+    """Make a command of a verb. An error that the user can mend is shown without a traceback, and the exit code is 2.
+
+    One that is `hidden` stands outside its group: a name from before there were groups.
+    """
+    verb = find("verb", name)
+    *group, word = name.split()
 
     @functools.wraps(verb)
     def command(**arguments: Any) -> None:
@@ -86,8 +91,8 @@ def _command(verb: Callable[..., Any], group: str | None = None, hidden: bool = 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     flags = {p.name: _flag(p) for p in parameters if p.kind == p.KEYWORD_ONLY}
-    told = about("verb", f"{group} {verb.__name__}" if group else verb.__name__)
-    (GROUPS[group] if group else app).command(verb.__name__, cls=Command, short_help=told, hidden=hidden)(command)
+    where = GROUPS[group[0]] if group and not hidden else app
+    where.command(word, cls=Command, short_help=about("verb", name), hidden=hidden)(command)
 
 
 def _described(verb: Any) -> list[inspect.Parameter]:
@@ -142,8 +147,8 @@ def _show(found: Any) -> None:
 
 
 for _verb in names("verb"):
-    _command(find("verb", _verb), group=next(iter(_verb.split()[:-1]), None))
-_command(find("verb", "bench proxies"), hidden=True)  # its name before there were groups
+    _command(_verb)
+_command("bench proxies", hidden=True)
 
 
 @app.callback(invoke_without_command=True)

@@ -74,6 +74,7 @@ INSIDE = {
             "measure",
             "evaluate",
             "proxies",
+            "bench_search",
         ],
         ["demo"],
     ],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from secateur.architecture import Architecture, digest
@@ -16,16 +17,24 @@ class TableEstimator(Estimator):
 
     `yields`: the names of columns or curves; or quantity → such a name, where a search calls it otherwise. Values are means
     over the seeds, or those of one `seed`. An architecture that the table does not hold, or without one of the values, fails.
+    `beside` names the architectures whose values come with one for free (the shallower depths of a pass).
     """
 
     cost: ClassVar[int] = 0
 
-    def __init__(self, table: Table, yields: Sequence[str] | Mapping[str, str], *, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        yields: Sequence[str] | Mapping[str, str],
+        *,
+        seed: int | None = None,
+        beside: Callable[[Architecture], Sequence[Architecture]] = lambda _: (),
+    ) -> None:
         self.columns = dict(yields) if isinstance(yields, Mapping) else {name: name for name in yields}
         for name in self.columns.values():
             if name not in table.names:
                 raise UnknownNameError("column", name, table.names)
-        self.table, self.seed = table, seed
+        self.table, self.seed, self.beside = table, seed, beside
         self.yields = tuple(self.columns)
 
     @property
@@ -33,24 +42,35 @@ class TableEstimator(Estimator):
         return digest("table", self.table.fingerprint, str(self.columns), str(self.seed))
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        return [self._evaluation(architecture.key, budget) for architecture in architectures]
+        return [self._evaluation(architecture, budget) for architecture in architectures]
 
-    def _evaluation(self, key: str, budget: float | None) -> Evaluation:
+    def _evaluation(self, architecture: Architecture, budget: float | None) -> Evaluation:
+        key = architecture.key
         try:
-            known = self.table.values(key, budget, seed=self.seed, names=self.columns.values())
+            values = self._values(key, budget)
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
-        missing = [column for column in self.columns.values() if column not in known]
-        if missing:
-            at = "" if budget is None else f" at budget {budget:g}"
-            return Evaluation(failure=f"`{self.table.where}` has no `{missing[0]}` of the network `{key}`{at}.")
         curve: dict[float, dict[str, float]] = {}
         for name, column in self.columns.items():
             if column in self.table.curves:
                 for at, value in zip(*self.table.curve(key, column, budget, seed=self.seed), strict=True):
                     curve.setdefault(float(at), {})[name] = float(value)
         return Evaluation(
-            {name: known[column] for name, column in self.columns.items()},
+            values,
+            extra=tuple(self._beside(architecture, budget)),
             curve=tuple(sorted(curve.items(), key=lambda point: point[0])),
             seconds=self.table.seconds_to(key, budget, seed=self.seed),
         )
+
+    def _values(self, key: str, budget: float | None) -> dict[str, float]:
+        known = self.table.values(key, budget, seed=self.seed, names=self.columns.values())
+        missing = [column for column in self.columns.values() if column not in known]
+        if missing:
+            at = "" if budget is None else f" at budget {budget:g}"
+            raise EvaluationFailure(f"`{self.table.where}` has no `{missing[0]}` of the network `{key}`{at}.")
+        return {name: known[column] for name, column in self.columns.items()}
+
+    def _beside(self, architecture: Architecture, budget: float | None) -> Iterator[tuple[Architecture, dict[str, float]]]:
+        for other in self.beside(architecture):
+            with suppress(EvaluationFailure):  # nobody asked for it
+                yield other, self._values(other.key, budget)

@@ -82,3 +82,15 @@ def test_the_fingerprint_holds_what_values_depend_on(table):
     ]
     assert len({estimator.fingerprint for estimator in made}) == len(made)
     assert TableEstimator(table.take(range(len(table))), ["error"]).fingerprint == made[0].fingerprint
+
+
+def test_what_comes_beside_is_told_too(problem, table):
+    """The shallower networks of `small` that the table holds; one that it lacks is left out."""
+    deep = problem.space.make({"heads": 1, "units": 2, "layers": 2})
+    shallower = problem.space.depths(deep)
+    (found,) = TableEstimator(table, ["error", "parameters"], seed=0, beside=problem.space.depths).evaluate([deep])
+    assert [a for a, _ in found.extra] == shallower
+    assert all(values == table.values(a.key, seed=0) for a, values in found.extra)
+    some = table.take([key != shallower[0].key for key in table.keys])
+    (less,) = TableEstimator(some, ["error", "parameters"], seed=0, beside=problem.space.depths).evaluate([deep])
+    assert less.extra == found.extra[1:]

@@ -1,1 +1,1 @@
-"""Evaluate proxies for quality on tables of trained networks."""
+"""Compare searchers, proxies and pruning methods."""

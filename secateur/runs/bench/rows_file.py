@@ -1,0 +1,65 @@
+"""Rows of results in one Parquet file, which grows: what is there is not computed again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateur.errors import DataError, MissingExtraError
+from secateur.tasks import files
+from secateur.writing import whole
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Seconds between two times that the file is written.
+PAUSE = 10.0
+
+
+class RowsFile:
+    """The rows of a file and those added since; a column `cell` says which experiment a row is of. Write it at the end."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pyarrow", "parquet") from None
+        import pandas as pd
+
+        self.path = path
+        self.frame: pandas.DataFrame = files.read_table(path) if path.is_file() else pd.DataFrame({"cell": []}, dtype=object)
+        if "cell" not in self.frame:
+            raise DataError(f"`{path}` was not written by this command: it has no column `cell`. Name another folder.")
+        self._known = set(self.frame["cell"])
+        self._new: list[Mapping[str, Any]] = []
+        self._written = time.monotonic()
+
+    def __contains__(self, cell: str) -> bool:
+        return cell in self._known
+
+    def add(self, cell: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take the rows of a cell that has ended."""
+        self._known.add(cell)
+        self._new += [{"cell": cell, **row} for row in rows]
+        if time.monotonic() - self._written > PAUSE:
+            self.write()
+
+    def of(self, cells: Sequence[str]) -> pandas.DataFrame:
+        """The rows of these cells, in the order in which they were added."""
+        self.write()
+        return self.frame[self.frame["cell"].isin(cells)]
+
+    def write(self) -> None:
+        """Write what was added."""
+        self._written = time.monotonic()
+        if not self._new:
+            return
+        import pandas as pd
+
+        added = pd.DataFrame(self._new)
+        self.frame = added if self.frame.empty else pd.concat([self.frame, added], ignore_index=True)
+        self._new = []
+        with whole(self.path) as draft:
+            self.frame.to_parquet(draft, index=False, compression="zstd")

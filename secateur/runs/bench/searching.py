@@ -1,0 +1,91 @@
+"""One search on a table: what it saw, in order, and what its proposals took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from secateur.architecture import digest
+from secateur.catalogue import check, find
+from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
+from secateur.search.base import Searcher
+from secateur.spaces.pruning import Small
+from secateur.study import Stop, Study
+from secateur.study.memory_store import MemoryStore
+from secateur.tables import TableEstimator
+from secateur.tables.searchable import SearchTable
+from secateur.trial import Trial
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A searcher by name, with a population where one is given: `local`, `local:30`."""
+
+    name: str
+    searcher: str
+    population: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises ConfigurationError, UnknownNameError."""
+        name, _, population = text.partition(":")
+        check("searcher", name)
+        if population and not (population.isdecimal() and int(population)):
+            raise ConfigurationError(f"`{text}` must be a searcher's name, or a name and its population such as local:30.")
+        return cls(text, name, int(population) if population else None)
+
+    def build(self, table: SearchTable, objectives: Sequence[Objective], seed: int, trials: int, depths: bool) -> Searcher:
+        """A new searcher. Raises ConfigurationError where it cannot serve the table."""
+        kind = find("searcher", self.searcher)
+        sizes = kind.sizes(trials, self.population)
+        searcher: Searcher = kind(table.space, objectives, seed=seed, take_extra=depths, **sizes)
+        return searcher
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search on a table, to be run once."""
+
+    table: SearchTable
+    contender: Contender
+    objectives: tuple[Objective, ...]
+    seed: int
+    trials: int
+    depths: bool
+
+    @property
+    def cell(self) -> str:
+        """A digest of all that its result depends on."""
+        asked = (self.contender.name, self.seed, self.trials, self.depths)
+        return digest("search 1", self.table.table.fingerprint, str(asked), *map(str, self.objectives))
+
+    def searcher(self) -> Searcher:
+        """A new searcher. Raises ConfigurationError where it cannot serve the table."""
+        return self.contender.build(self.table, self.objectives, self.seed, self.trials, self.depths)
+
+    def run(self) -> list[dict[str, Any]]:
+        """A row per network seen: after how many trials and seconds of this thread, its key and its values."""
+        names = [o.name for o in self.objectives]
+        space = self.table.space
+        beside = space.depths if self.depths and isinstance(space, Small) else lambda _: ()
+        times: list[float] = []
+        began = time.thread_time()
+
+        def ended(_: Trial) -> None:
+            times.append(time.thread_time() - began)
+
+        estimator = TableEstimator(self.table.table, names, beside=beside)
+        study = Study(MemoryStore(), self.searcher(), [estimator], self.objectives, on_trial=ended)
+        study.run(Stop(trials=self.trials))
+        rows: list[dict[str, Any]] = []
+        trial = 0
+        for seen in sorted(study.trials(), key=lambda t: t.told or 0):
+            trial += seen.id is not None
+            if seen.complete:
+                said = {"table": self.table.name, "searcher": self.contender.name, "seed": self.seed, "trial": trial}
+                said |= {"origin": seen.origin, "key": seen.key, "seconds": times[trial - 1]}
+                rows.append({**said, **{name: seen.values[name] for name in names}})
+        return rows
