@@ -17,11 +17,9 @@ from secateur.errors import ConfigurationError, MeasurementError
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
 from secateur.estimators.latency_fit import corrections, held_back, relative_errors, solve
-from secateur.estimators.latency_parts import Kind, Parts
+from secateur.estimators.latency_parts import MODEL, SOURCE, Kind, Parts
 from secateur.estimators.latency_sample import USUAL, Fitting, Measured, Sample, sample
 
-#: The detail of a trial that says where its latency comes from, and what it is where it was predicted.
-SOURCE, MODEL = "latency_source", "model"
 #: What earlier versions called fields of a saved model.
 FORMERLY = {"kinds": "pairs", "corrections": "widths"}
 

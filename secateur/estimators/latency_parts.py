@@ -11,6 +11,8 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.rng import Generator
 
+#: The detail of a trial that says where its latency comes from, and what it is where it was predicted.
+SOURCE, MODEL = "latency_source", "model"
 #: What tells networks apart whose embeddings and output layers have costs of their own.
 Kind = tuple[int, ...]
 

@@ -87,8 +87,8 @@ class WeightSharing(Method):
     def estimators(self) -> list[Estimator]:
         bench = self.bench
         objectives = [Objective.parse(o).name for o in bench.c.objectives]
-        # Shallower depths are no results where other objectives have to be measured.
-        sweeping = bool(bench.c.depths) and all(name in ("error", *Cost.yields) for name in objectives)
+        # Shallower depths are no results where other objectives have to be measured. Latency is predicted.
+        sweeping = bool(bench.c.depths) and all(name in ("error", "latency", *Cost.yields) for name in objectives)
         return [
             SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping)
         ]

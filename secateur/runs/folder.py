@@ -93,6 +93,12 @@ class RunFolder:
         return dict(self.store.get_meta("unpruned", {}))
 
     @property
+    def latency_model(self) -> dict[str, Any] | None:
+        """The latency model's coefficients and its errors, or None where the search went by no predicted latencies."""
+        found: dict[str, Any] | None = self.store.get_meta("latency_model")
+        return found
+
+    @property
     def trials(self) -> Trials:
         """All trials, in the order of their numbers. Raises StudyError for one that is no point of the run's space."""
         found = self.store.trials()

@@ -124,9 +124,3 @@ class DesignRun(RunFolder):
     def baselines(self) -> list[dict[str, Any]]:
         """The layer-scaled baselines, measured: name, family, layers, architecture, values."""
         return list(self.store.get_meta("baselines", []))
-
-    @property
-    def latency_model(self) -> dict[str, Any] | None:
-        """The latency model's coefficients and its errors, or None where every candidate was measured."""
-        found: dict[str, Any] | None = self.store.get_meta("latency_model")
-        return found

@@ -13,12 +13,13 @@ SHARE, MEMBERS = 0.3, 15
 
 def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[str, float], seconds: float) -> dict[str, Effort]:
     """Stage → effort. `sizes`: examples by split; `method`: passes of its stages; `seconds`: for measuring one network."""
-    timed = any(o.startswith(("latency", "memory")) for o in c.objectives)
+    measured, timed = (any(o.startswith(name) for o in c.objectives) for name in ("memory", "latency"))
     levels = c.levels()
     student = [3 * (level.value if level.relative else SHARE) + 1 for level in levels]  # its teacher is asked at each step
     polished = sum(student) * c.polishing().examples_read(sizes["train"])
     found = {stage: Effort(passes) for stage, passes in method.items()}
-    found["search"] = Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * timed)
+    found["search"] = Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * measured)
+    found |= {"latency model": Effort(0.0, c.fit_seconds)} if timed else {}
     found["polish"] = Effort(polished + len(levels) * SHARE * (sizes["validation"] + sizes["test"]))
     found["measure"] = Effort(0.0, MEMBERS * seconds)
     found["report"] = Effort(MEMBERS * SHARE * sizes["test"], 2.0)

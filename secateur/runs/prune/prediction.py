@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from secateur.spaces.pruning import Plan
+from secateur.architecture import Architecture
+from secateur.estimators.latency_fit import solve
+from secateur.estimators.pruned_latency import PrunedParts
+from secateur.spaces.pruning import Layer, Shape
 
 #: With fewer measured networks nothing is predicted.
 LEAST = 3
-#: Counts of a sub-network → its latency or memory.
-Fit = Callable[[np.ndarray], float]
 
 
-def features(plan: Plan) -> np.ndarray:
-    """What a pass takes time and room for: one for the rest of the network, then its layers, heads and units."""
-    heads, units = [p.heads.count for p in plan.layers], [p.units.count for p in plan.layers]
-    return np.array([1.0, sum(1 for h in heads if h), sum(1 for u in units if u), sum(heads), sum(units)])
+class Prediction:
+    """What the parts of networks take of each quantity, fitted to those that were `measured`, by key or as `unpruned`."""
 
+    def __init__(
+        self, shape: Shape, architectures: Mapping[str, Architecture], measured: Mapping[str, Mapping[str, float]]
+    ) -> None:
+        self.parts, self.measured = PrunedParts(shape), measured
+        known = {**architectures, "unpruned": Layer(shape).largest()}
+        self.coefficients: dict[str, np.ndarray] = {}
+        for name in ("latency", "memory"):
+            keys = [key for key in measured if measured[key].get(name) and key in known]
+            if len(keys) >= LEAST:
+                rows = self.parts.rows([known[key] for key in keys], [()])
+                self.coefficients[name] = solve(rows, np.array([measured[key][name] for key in keys]))
 
-def fits(counts: Mapping[str, np.ndarray], measured: Mapping[str, Mapping[str, float]]) -> dict[str, Fit]:
-    """For latency and memory, the non-negative least squares over the measured networks; none where they are too few."""
-    from scipy.optimize import nnls
-
-    found: dict[str, Fit] = {}
-    for name in ("latency", "memory"):
-        keys = [key for key in counts if measured[key].get(name)]
-        if len(keys) < LEAST:
-            continue
-        rows, values = np.stack([counts[k] for k in keys]), np.array([measured[k][name] for k in keys])
-        # errors count as shares of the value: small networks matter as much as large ones
-        scale = rows.max(axis=0) + (rows.max(axis=0) == 0)
-        weights = nnls(rows / scale / values[:, None], np.ones(len(values)))[0] / scale
-        found[name] = lambda counted, weights=weights: float(counted @ weights)  # type: ignore[misc]
-    return found
+    def of(self, architecture: Architecture) -> dict[str, float]:
+        """Latency and memory, those of which enough networks were measured."""
+        (row,) = self.parts.rows([architecture], [()])
+        return {name: float(row @ found) for name, found in self.coefficients.items()}

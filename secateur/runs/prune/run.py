@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import StudyError
+from secateur.estimators.latency_parts import MODEL, SOURCE
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
-from secateur.runs.prune.prediction import Fit, features, fits
+from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.settings import PruneSettings
 from secateur.settings import shown
 from secateur.spaces.pruning import Plan, Shape
@@ -59,7 +60,20 @@ class PruneMember(Member):
     def values(self) -> Mapping[str, float]:
         """Its costs, with latency and memory where they were measured, and the error of the weights that `save` writes."""
         best = self.polished if self.weights == "polished" and self.polished is not None else self.trial
-        return {**self.measured, **self.trial.values, "error": best.values["error"]}
+        found = {**self.measured, **self.trial.values, "error": best.values["error"]}
+        return found if self.prediction_error is None else {**found, "latency": self.measured["latency"]}
+
+    @property
+    def _modelled(self) -> bool:
+        """Whether the search went by a predicted latency of it."""
+        return self.trial.details.get(SOURCE) == MODEL
+
+    @property
+    def prediction_error(self) -> float | None:
+        """|predicted − measured| / measured latency; None where it was not both."""
+        if not self._modelled or "latency" not in self.measured:
+            return None
+        return abs(self.trial.values["latency"] / self.measured["latency"] - 1)
 
     @property
     def plan(self) -> Plan:
@@ -80,7 +94,11 @@ class PruneMember(Member):
     @cached_property
     def gain(self) -> Gain:
         """How much faster and smaller than the unpruned network it is, and what that costs."""
-        return self.run.gain(self.values, self.test, {} if "latency" in self.values else self.run.predict(self.architecture))
+        return self._gain(self.values, self.test)
+
+    def _gain(self, values: Mapping[str, float], test: Mapping[str, float] | None) -> Gain:
+        found = self.run.gain(values, test, {} if "latency" in values else self.run.predict(self.architecture))
+        return replace(found, predicted=found.predicted or (self._modelled and "latency" not in self.measured))
 
     @property
     def above_chance(self) -> bool:
@@ -146,7 +164,7 @@ class PruneMember(Member):
         error = (self.polished if polished and self.polished else self.trial).values["error"]
         test = self.polished_test if polished and self.polished else self.shared_test
         unpruned = run.unpruned_test
-        gain = run.gain({**self.values, "error": error}, test, run.predict(self.architecture))
+        gain = self._gain({**self.values, "error": error}, test)
         told = gain.as_dict()
         names = ("perplexity", "latency", "prompt_latency", "token_latency", "memory")
         return {
@@ -174,8 +192,7 @@ class PruneRun(RunFolder):
 
     settings = PruneSettings
     noun = "sub-network"
-    #: What was measured, and the fits to it.
-    _fitted: tuple[Mapping[str, Any], Mapping[str, Fit]] = {}, {}
+    _prediction: Prediction | None = None
 
     @property
     def about(self) -> str:
@@ -209,17 +226,33 @@ class PruneRun(RunFolder):
 
     @property
     def front(self) -> Front[PruneMember]:
-        """The Pareto set of what can be had: every sub-network that was tried, with the better of its weights."""
+        """The Pareto set of what can be had: every sub-network that was tried, with the better of its weights. Where latencies
+        were predicted, of those that were measured since, and the bounds hold for what was measured."""
         trials, tests, measured = self.trials, self.tests, self.measured
         polished = {t.key: t for t in trials if t.origin == POLISH}
         pool = Front.of(trials, self.objectives, self.unpruned).pool
         members = [PruneMember(t, self, tests.get(t.key), polished.get(t.key), measured.get(t.key, {})) for t in pool]
-        return Front(members, self.objectives, self.unpruned, whole=self.whole)
+        timed = [m for m in members if m.prediction_error is not None]
+        whole = self.whole
+        within = [m for m in timed if not any(o.violated(m.values, whole) for o in self.objectives)]
+        return Front(within or timed or members, self.objectives, self.unpruned, members, whole=whole)
+
+    @property
+    def prediction_errors(self) -> list[float]:
+        """How far predicted latencies are off, relative to what was measured, of all networks that were measured."""
+        return [m.prediction_error for m in self.front.pool if m.prediction_error is not None]
+
+    @property
+    def within_bounds(self) -> bool:
+        """Whether the front keeps the bounds."""
+        front = self.front
+        return not any(o.violated(m.values, front.whole) for m in front for o in self.objectives)
 
     @property
     def whole(self) -> dict[str, float]:
         """The unpruned network's values, those measured after the search included."""
-        return {**self.measured.get("unpruned", {}), **self.unpruned}
+        measured = self.measured.get("unpruned", {})
+        return {**measured, **self.unpruned, **(measured if self.latency_model is not None else {})}
 
     @property
     def measured_on(self) -> str:
@@ -289,16 +322,9 @@ class PruneRun(RunFolder):
     def predict(self, architecture: Architecture) -> dict[str, float]:
         """Latency and memory of a sub-network that was not measured, from those that were; empty where they are too few."""
         measured = self.measured
-        if self._fitted[0] != measured:  # a run that is watched goes on
-            self._fitted = measured, self._fits(measured)
-        counts = features(self.space.plan(architecture))
-        return {name: fit(counts) for name, fit in self._fitted[1].items()}
-
-    def _fits(self, measured: Mapping[str, Mapping[str, float]]) -> dict[str, Fit]:
-        plans = {t.key: self.space.plan(t.architecture) for t in self.trials if t.key in measured}
-        if "unpruned" in measured:
-            plans["unpruned"] = Plan.whole(Shape(**self.shape))
-        return fits({key: features(plan) for key, plan in plans.items()}, measured)
+        if self._prediction is None or self._prediction.measured != measured:  # a run that is watched goes on
+            self._prediction = Prediction(Shape(**self.shape), {t.key: t.architecture for t in self.trials}, measured)
+        return self._prediction.of(architecture)
 
     @cached_property
     def shape(self) -> dict[str, int]:

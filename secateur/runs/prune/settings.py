@@ -15,7 +15,7 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.settings import Faults, RunSettings
-from secateur.settings import MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
+from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
 from secateur.training.logs import LogSettings
@@ -163,6 +163,13 @@ class PruneSettings(RunSettings):
         Setup, "length", 128, about="Tokens per measured sequence; at most what the model accepts.", panel=_MEASURE
     )
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
+    fit_seconds: float = option(
+        45.0,
+        "Seconds to measure for the latency model, roughly, if latency is an objective.",
+        panel=_MEASURE,
+        above=0,
+        most=DAY,
+    )
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAIN)
 
     @classmethod

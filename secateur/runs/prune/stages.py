@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from secateur.architecture import Architecture, digest
@@ -16,7 +17,10 @@ from secateur.estimators.base import Estimator
 from secateur.estimators.building import BuildOnce
 from secateur.estimators.cost import Cost
 from secateur.estimators.generation import GenerationEstimator
+from secateur.estimators.latency_model import LatencyModel, PredictedLatency
+from secateur.estimators.latency_sample import Fitting
 from secateur.estimators.measuring import measuring
+from secateur.estimators.pruned_latency import PrunedParts
 from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
 from secateur.estimators.turns import measure_in_turns
@@ -29,7 +33,7 @@ from secateur.runs.prune.efforts import prune_efforts
 from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage, Work
 from secateur.runs.timing import Effort
-from secateur.spaces.pruning import Layer
+from secateur.spaces.pruning import Layer, plan_of
 from secateur.study import Front
 from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
@@ -40,6 +44,8 @@ from secateur.trial import POLISH, Status, Trial
 SECONDS, TURNS, ALL_SECONDS = 2.0, 3, 60.0
 #: Tokens that a language model writes when its generation is timed.
 TOKENS = 16
+#: The stage that fits the latency model; how many networks that is fitted to, and tested on.
+FIT, FITTED, HELD_OUT = "latency model", 24, 8
 
 
 class PruneWork(Work):
@@ -72,8 +78,6 @@ class PruneWork(Work):
         tokens = max(max(self.data.split(name).lengths) for name in ("train", "validation", "test"))
         if tokens > longest:
             raise ConfigurationError(f"`max_length` must be at most {longest} for this model, got {self.c.max_length}.")
-        names = [o.name for o in self.run.objectives]
-        self.check_workers(names)
         cost = Cost(self.supernet, self.space, length=self.length)
         least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
         check_bounds(self.c.space, self.asked(), least, most, self._counted())
@@ -82,6 +86,7 @@ class PruneWork(Work):
         steps = [Stage(*step) for step in self.method.stages()]
         if self.method.keeps not in [stage.name for stage in steps]:
             steps.append(Stage(self.method.keeps, lambda: self.method.save(self.networks)))
+        steps += [Stage(FIT, self.fit)] if self._timed else []
         polish = [Stage("polish", self.polish)] if self.c.polish else []
         return [*steps, self.search_stage(), *polish, Stage("measure", self.measure), Stage("report", self.report)]
 
@@ -96,7 +101,7 @@ class PruneWork(Work):
             self.store.set_meta("unpruned", self._unpruned(names))
             if (doubt := self.run.doubt) is not None:
                 self.note(doubt)
-        return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._measuring(names)]
+        return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._costs(names)]
 
     def efforts(self) -> Mapping[str, Effort]:
         sizes = {name: len(self.data.split(name)) for name in ("train", "validation", "test")}
@@ -136,9 +141,8 @@ class PruneWork(Work):
             self.store.log_curve(name, int(row["step"]), {"loss": row["loss"], "learning_rate": row.get("learning_rate", 0.0)})
 
     def _build(self, architecture: Architecture) -> Any:
-        """The sub-network as a user would load it. An architecture of another space can only be the unpruned network."""
-        plan = self.space.plan(architecture) if self.space.contains(architecture) else self.supernet.whole
-        return self.supernet.extract(plan)
+        """The sub-network as a user would load it, of whatever space."""
+        return self.supernet.extract(plan_of(architecture, self.supernet.shape))
 
     def _setup(self, length: int, seconds: float) -> Setup:
         c = self.c
@@ -156,6 +160,30 @@ class PruneWork(Work):
         identity = digest(str(self.supernet.model.config.to_dict()))
         return measuring(names, BuildOnce(self._build), self._setup(self.length, seconds), identity=identity)
 
+    @property
+    def _timed(self) -> bool:
+        """Whether the search goes by latency."""
+        return "latency" in [o.name for o in self.run.objectives]
+
+    def fit(self) -> None:
+        """Measure some sub-networks, and fit what their parts cost."""
+        fitting = Fitting(networks=FITTED, held_out=HELD_OUT, seconds=self.c.fit_seconds, seed=self.c.seed)
+        with self.progress.bar("fitting the latency model") as advance:
+            setup = self._setup(self.length, SECONDS)
+            model = LatencyModel.fit(self._build, PrunedParts(self.supernet.shape), setup, fitting, advance)
+        self.store.set_meta("latency_model", model.to_dict())
+        self.log.write(FIT, **model.to_dict()["report"])
+        self.note(f"Latencies in the search are predicted by a {model.report}.")
+
+    def _costs(self, names: Sequence[str]) -> list[Estimator]:
+        """Estimators for those of latency and memory that are named: as the latency model predicts it, and measured."""
+        found = self._measuring([name for name in names if name != "latency"])
+        if self._timed:
+            model = LatencyModel.from_dict(self.store.get_meta("latency_model"), PrunedParts(self.supernet.shape))
+            model.check(self._setup(self.length, SECONDS))
+            found.append(PredictedLatency(model))
+        return found
+
     def _counted(self) -> dict[str, float]:
         """The unpruned network's counts."""
         return dict(Cost(self.supernet, self.layers, length=self.length).evaluate([self.layers.largest()])[0].values)
@@ -164,7 +192,7 @@ class PruneWork(Work):
         """The unpruned network's values. The space's bounds do not matter to it."""
         error = SharedWeightsError(self.supernet, self.layers, self.data, batch_size=self.c.evaluation_batch, depths=False)
         cost = Cost(self.supernet, self.layers, length=self.length)
-        (found,) = Together([cost, error, *self._measuring(names)]).evaluate([self.layers.largest()])
+        (found,) = Together([cost, error, *self._costs(names)]).evaluate([self.layers.largest()])
         if not found.complete:
             raise StudyError(f"the unpruned network cannot be evaluated: {found.reason}.")
         return dict(found.values)
@@ -252,7 +280,18 @@ class PruneWork(Work):
                 self._say_faults(architecture, [entry.get("failure"), found.reason], entry.get("details", {}))
                 self.store.set_meta("measured", measured)
         self.store.set_meta("device", describe_device(resolve_device(self.c.device)))
+        self._say_prediction()
         self._warn_of_embeddings()
+
+    def _say_prediction(self) -> None:
+        """How far the latencies that the search went by are from those measured, and whether bounds still hold."""
+        if not (errors := self.run.prediction_errors):
+            return
+        self.log.write("latencies predicted and measured", networks=len(errors), median=median(errors), highest=max(errors))
+        off = f"off by {100 * median(errors):.1f} % in the median, {100 * max(errors):.1f} % at most"
+        self.note(f"The predicted latencies of {len(errors)} networks that were then measured were {off}.")
+        if not self.run.within_bounds:
+            self.note("No network meets the bounds on latency when it is measured: those of the front come nearest.")
 
     def _say_faults(self, architecture: Architecture, reasons: Sequence[str | None], details: Mapping[str, Any]) -> None:
         for reason in filter(None, reasons):

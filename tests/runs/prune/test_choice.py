@@ -6,15 +6,16 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError
+from secateur.rng import generator
 from secateur.runs.folder import open_run
-from secateur.runs.prune.prediction import features, fits
+from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.report import PruneReport
 from secateur.runs.prune.run import PruneMember, PruneRun
-from secateur.spaces.pruning import Plan
+from secateur.spaces.pruning import Medium, Shape
 from secateur.study import Front
 from secateur.trial import POLISH, Trial
 from secateur.verbs.export import export
@@ -55,17 +56,21 @@ def test_a_run_that_is_open_while_it_is_measured_predicts_from_what_it_has_then(
 
 
 def test_the_fit_finds_what_linear_networks_cost() -> None:
-    """Non-negative least squares of numbers made from known weights gives these weights back."""
-    weights = np.array([5.0, 2.0, 1.0, 0.3, 0.01])
-    generator = np.random.default_rng(0)
-    counts = {str(i): np.array([1.0, *generator.integers(1, 9, 2), *generator.integers(1, 99, 2)]) for i in range(12)}
-    measured = {key: {"latency": float(row @ weights)} for key, row in counts.items()}
-    fit = fits(counts, measured)["latency"]
-    assert fit(np.array([1.0, 3, 3, 20, 50])) == pytest.approx(5 + 6 + 3 + 6 + 0.5)
-    assert fits({key: counts[key] for key in "01"}, measured) == {}
-    layers = [{"index": 0, "heads": 2, "units": 3}, {"index": 1, "heads": 0, "units": 4}]
-    plan = Plan.from_dict({"layers": layers})
-    assert features(plan).tolist() == [1, 1, 2, 2, 7]
+    """Numbers made from known costs of parts give these costs back; of two networks nothing is said."""
+    shape = Shape(4, 8, 64)
+
+    def cost(architecture: Architecture) -> float:
+        layers = Medium(shape).plan(architecture).layers
+        heads, units = [p.heads.count for p in layers if p.heads.count], [p.units.count for p in layers if p.units.count]
+        return 5 + 2 * len(heads) + len(units) + 0.3 * sum(heads) + 0.01 * sum(units)
+
+    *some, other = Medium(shape).sample_many(13, generator(0))
+    whole = Medium(shape).largest()
+    measured = {a.key: {"latency": cost(a)} for a in some} | {"unpruned": {"latency": cost(whole), "memory": 7.0}}
+    found = Prediction(shape, {a.key: a for a in some}, measured).of(other)
+    assert found == {"latency": pytest.approx(cost(other))}
+    two = dict(list(measured.items())[-2:])
+    assert Prediction(shape, {a.key: a for a in some}, two).of(other) == {}
 
 
 def test_polished_and_unpolished_compete_by_their_own_scores(run: PruneRun) -> None:

@@ -60,7 +60,6 @@ def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_p
         (BoundError, {"objectives": ["error", "parameters<=1%"]}, r"`parameters<=1%`.*smallest .* parameters [\d,]+ \(\d"),
         (BoundError, {"objectives": ["error", "macs>=200%"]}, "largest"),
         (ConfigurationError, {"searcher": "ehvi", "objectives": ["error"]}, "at least two"),
-        (ConfigurationError, {"workers": 2, "objectives": ["error", "latency"]}, "`workers` must be 1 when latency"),
     ):
         with pytest.raises(error, match=said):
             quick_prune(tmp_path / "run", **changes)
