@@ -18,7 +18,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 #: What is shown of 0 where the axis is logarithmic.
 LEAST = 1e-4
 #: Name → x (n,), mean (n,) and what is drawn around it (n,).
-Series = Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]]
+Series = Mapping[str, tuple[Any, Any, Any]]
 
 
 @dataclass(frozen=True)

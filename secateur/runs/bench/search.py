@@ -32,7 +32,7 @@ class SearchSettings(Settings):
     )
     searcher: list[str] | None = option(
         None,
-        f"{explained('searcher', 'prune')}; local:30 is one with a population of 30. Repeat it for several; by default "
+        f"{explained('searcher', 'prune')}; mo-rea:20 is one with a population of 20. Repeat it for several; by default "
         f"{', '.join(USUAL)}, which take milliseconds per proposal.",
     )
     objective: list[str] | None = option(

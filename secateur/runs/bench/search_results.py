@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import MissingExtraError
-from secateur.objectives import Objective, matrix
+from secateur.objectives import Objective
 from secateur.pareto.regret import Courses, sampled
 from secateur.report.bench_page import Section, bench_html, courses_figure
 from secateur.report.numbers import title
@@ -63,17 +63,17 @@ class SearchStudy:
         names = [o.name for o in objectives]
         every = np.column_stack([o.sign * table.table.averaged().column(o.name) for o in objectives])
         found = self.frame[self.frame["table"] == table.name].groupby(["searcher", "seed"], sort=False)
-        searches = [(searcher, rows) for (searcher, _), rows in found]
-        courses = Courses.of(
-            [matrix(rows[names].to_dict("records"), objectives) for _, rows in searches], every[np.isfinite(every).all(axis=1)]
-        )
+        searches = [(str(name), rows) for (name, _), rows in found]  # type: ignore[misc]
+        signs = np.array([o.sign for o in objectives])
+        points = [signs * rows[names].to_numpy(dtype=float) for _, rows in searches]
+        courses = Courses.of(points, every[np.isfinite(every).all(axis=1)])
         volumes: dict[str, list[np.ndarray]] = {}
         at = np.arange(1, self.trials + 1)
         for (searcher, rows), course in zip(searches, courses.each, strict=True):
             volumes.setdefault(searcher, []).append(sampled(rows["trial"].to_numpy(), course, at, 0.0))
         arrays = {searcher: np.stack(several) for searcher, several in volumes.items()}
-        against = [{name: best - array for name, array in arrays.items()} for best in (courses.possible, courses.seen)]
-        return Regrets(*against, arrays)
+        possible, seen = ({n: best - array for n, array in arrays.items()} for best in (courses.possible, courses.seen))
+        return Regrets(possible, seen, arrays)
 
     @cached_property
     def ranks(self) -> dict[str, np.ndarray]:

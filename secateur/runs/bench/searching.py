@@ -22,7 +22,7 @@ from secateur.trial import Trial
 
 @dataclass(frozen=True)
 class Contender:
-    """A searcher by name, with a population where one is given: `local`, `local:30`."""
+    """A searcher by name, with a population where one is given: `local`, `mo-rea:20`."""
 
     name: str
     searcher: str
@@ -34,7 +34,7 @@ class Contender:
         name, _, population = text.partition(":")
         check("searcher", name)
         if population and not (population.isdecimal() and int(population)):
-            raise ConfigurationError(f"`{text}` must be a searcher's name, or a name and its population such as local:30.")
+            raise ConfigurationError(f"`{text}` must be a searcher's name, or a name and its population such as mo-rea:20.")
         return cls(text, name, int(population) if population else None)
 
     def build(self, table: SearchTable, objectives: Sequence[Objective], seed: int, trials: int, depths: bool) -> Searcher:

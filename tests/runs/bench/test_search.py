@@ -143,14 +143,14 @@ def test_several_tables_have_ranks_together(table: Path) -> None:
     write_searchable(pool, _evaluated(distinct), {**SAID, "space": "medium"})
     study = secateur.bench_search(
         table=[str(table), str(pool)],
-        searcher=["random", "local:4"],
+        searcher=["random", "mo-rea:4"],
         seeds=2,
         trials=5,
         to=table.parent / "two",
         progress=False,
     )
     assert [(row["table"], row["searcher"]) for row in study.rows()] == [
-        ("toy", "random"), ("toy", "local:4"), ("pool", "random"), ("pool", "local:4"),
+        ("toy", "random"), ("toy", "mo-rea:4"), ("pool", "random"), ("pool", "mo-rea:4"),
     ]  # fmt: skip
     assert sum(rank[-1] for rank in study.ranks.values()) == pytest.approx(3)
     assert "all" in str(study)
@@ -167,8 +167,8 @@ def test_another_objective(table: Path) -> None:
 def test_refusals(table: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown searcher `locl`"):
         bench(table, searcher=["locl"])
-    with pytest.raises(ConfigurationError, match="or a name and its population such as local:30"):
-        bench(table, searcher=["local:many"])
+    with pytest.raises(ConfigurationError, match="or a name and its population such as mo-rea:20"):
+        bench(table, searcher=["mo-rea:many"])
     with pytest.raises(ConfigurationError, match="`random` has none"):
         bench(table, searcher=["random:3"])
     with pytest.raises(UnknownNameError, match="unknown column `los`"):
