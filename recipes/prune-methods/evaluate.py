@@ -26,14 +26,12 @@ OBJECTIVES = ["error", "body_parameters"]
 def trained(args: argparse.Namespace, changes: dict[str, Any]) -> Any:
     """The run of `secateur prune` in the folder, gone through or gone on with."""
     import secateur
-    from secateur.runs.prune import stages
 
-    stages.ALL_SECONDS = 3.0  # no latency is reported here
     folder = args.to / "run"
     if (folder / "config.yaml").exists():
         return secateur.resume(folder, progress=False)
-    given = {"space": args.space, "seed": args.seed, "device": args.device, "trials": 1, "polish": False, "progress": False}
-    return secateur.prune(args.model, args.data, **{**given, **changes}, to=folder)
+    given = {"space": args.space, "seed": args.seed, "device": args.device, "trials": 1, "polish": False}
+    return secateur.prune(args.model, args.data, **{**given, "measure": False, **changes}, to=folder, progress=False)
 
 
 def grid(space: Any, step: int) -> Iterator[Any]:

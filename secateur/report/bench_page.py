@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur.report.charts import COLOURS, LEGEND, MARGIN, Figure, figure, graph_objects, line, plain_axis
+from secateur.report.charts import COLOURS, LEGEND, MARGIN, Figure, figure, graph_objects, level, line, plain_axis
 from secateur.report.page import page
 from secateur.report.rows import Table
 
@@ -64,3 +64,38 @@ def courses_figure(series: Series, x: str, y: str, order: Sequence[str] = (), *,
         margin=MARGIN | {"t": 40},
         **LEGEND,
     )
+
+
+def boxes_figure(groups: Mapping[str, Sequence[float]], y: str) -> Figure:
+    """A box per name with its points."""
+    traces = [
+        graph_objects().Box(y=list(values), name=escape(name), boxpoints="all", marker={"color": style(i)["color"], "size": 4})
+        for i, (name, values) in enumerate(groups.items())
+    ]
+    return figure(traces, xaxis=plain_axis(""), yaxis=plain_axis(y))
+
+
+def histogram_figure(shares: Sequence[float]) -> Figure:
+    """How often shares occur, in 25 bins between the smallest there are and 1."""
+    trace = graph_objects().Histogram(x=list(shares), nbinsx=25, marker={"color": COLOURS[0]})
+    return figure([trace], xaxis=plain_axis("share of all parameters", range=[0, 1.02]), yaxis=plain_axis("sub-networks"))
+
+
+def levels_figure(series: Series, order: Sequence[str]) -> Figure:
+    """A line per method over per cent of the parameters, with dashed lines at all, 95 % and 90 % of the unpruned score."""
+    drawn = courses_figure(series, "% of the body's parameters", "share of the unpruned score", order)
+    drawn["layout"]["shapes"] = [level("y", at, f"{at:.0%}") for at in (1.0, 0.95, 0.9)]
+    return drawn
+
+
+def fronts_figure(fronts: Mapping[str, tuple[Sequence[float], Sequence[float]]], whole: float, order: Sequence[str]) -> Figure:
+    """A step per method through its front's points, and the unpruned network."""
+    traces = []
+    for name, (shares, errors) in fronts.items():
+        look = style(list(order).index(name) if name in order else len(order))
+        said = {"name": escape(name), "mode": "lines+markers", "hovertemplate": "%{x:.1%}: %{y:.4f}"}
+        traces.append(line(shares, errors, {**look, "shape": "hv"}, **said))
+    star = {"color": COLOURS[-1], "size": 12, "symbol": "star"}
+    traces.append(line([1.0], [whole], {}, name="unpruned", mode="markers", marker=star))
+    xaxis = plain_axis("share of the body's parameters", range=[0, 1.05])
+    return figure(traces, xaxis=xaxis, yaxis=plain_axis("error on test data"), margin=MARGIN | {"t": 40}, **LEGEND)

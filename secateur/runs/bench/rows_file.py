@@ -22,10 +22,7 @@ class RowsFile:
     """The rows of a file and those added since; a column `cell` says which experiment a row is of. Write it at the end."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError:
-            raise MissingExtraError("pyarrow", "parquet") from None
+        self.check()
         import pandas as pd
 
         self.path = path
@@ -35,6 +32,14 @@ class RowsFile:
         self._known = set(self.frame["cell"])
         self._new: list[Mapping[str, Any]] = []
         self._written = time.monotonic()
+
+    @staticmethod
+    def check() -> None:
+        """Raise MissingExtraError where such files can be neither read nor written."""
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("pyarrow", "parquet") from None
 
     def __contains__(self, cell: str) -> bool:
         return cell in self._known

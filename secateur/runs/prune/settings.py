@@ -158,6 +158,7 @@ class PruneSettings(RunSettings):
         TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_POLISH
     )
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
+    measure: bool = option(True, "Measure latency and memory of what was found, on this machine.", panel=_MEASURE)
     latency_batch: int = shared(Setup, "batch", about="Sequences per measured pass.", panel=_MEASURE)
     latency_length: int = shared(
         Setup, "length", 128, about="Tokens per measured sequence; at most what the model accepts.", panel=_MEASURE

@@ -88,7 +88,8 @@ class PruneWork(Work):
             steps.append(Stage(self.method.keeps, lambda: self.method.save(self.networks)))
         steps += [Stage(FIT, self.fit)] if self._timed else []
         polish = [Stage("polish", self.polish)] if self.c.polish else []
-        return [*steps, self.search_stage(), *polish, Stage("measure", self.measure), Stage("report", self.report)]
+        measure = [Stage("measure", self.measure)] if self.c.measure else []
+        return [*steps, self.search_stage(), *polish, *measure, Stage("report", self.report)]
 
     def searcher(self) -> Any:
         kind = find("searcher", self.c.searcher)

@@ -97,3 +97,13 @@ def test_killed_between_two_stages(quick_prune: Any, tmp_path: Path, monkeypatch
         quick_prune(tmp_path / "run", polish=False, epochs=1.0)
     monkeypatch.undo()
     assert len(resume(tmp_path / "run", progress=False).front) >= 1
+
+
+@pytest.mark.slow
+def test_nothing_is_measured_where_nobody_wants_it(quick_prune: Any, tmp_path: Path) -> None:
+    run = quick_prune(tmp_path / "run", epochs=1.0, trials=2, polish=False, measure=False)
+    assert run.measured == {}
+    assert not any("latency" in member.values or "memory" in member.values for member in run.front)
+    assert run.front.best(under={"body_parameters": "100%"}).test is not None
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert "measure" not in [row.name for row in Journal(run.store).rows()]
