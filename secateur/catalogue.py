@@ -36,6 +36,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
+        "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune",)),
         "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
         "exact": Entry("secateur.search:Exact", "the front itself, computed where costs add up over layers", ("design",)),
     },
@@ -52,6 +53,9 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     },
     "method": {
         "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, searched", ("prune",)),
+        "standard": Entry("secateur.methods.standard:Standard", "every candidate fine-tuned by itself", ("prune",)),
+        "one-shot": Entry("secateur.methods.one_shot:OneShot", "slices of the fine-tuned network, distilled", ("prune",)),
+        "layer-drop": Entry("secateur.methods.layer_drop:LayerDrop", "layers dropped, the rest fine-tuned", ("prune",)),
     },
     "backbone": {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),

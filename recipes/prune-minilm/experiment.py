@@ -96,7 +96,7 @@ def main() -> None:
     from secateur.supernet import Supernet, importance, reorder
     from secateur.tasks import load_task
     from secateur.tasks.chance import chance
-    from secateur.training.polish import polish
+    from secateur.training.fine_tune import fine_tune
     from secateur.training.settings import TrainingSettings
     from secateur.training.trainer import train_supernet
 
@@ -201,9 +201,8 @@ def main() -> None:
             network = supernet.extract(whole.plan(architecture))
             write(share, values, False, network)
             if method.get("polish"):
-                polish(
-                    network, supernet.model, data, settings(method["polish"]), Path(scratch) / f"polish{share}", device=device
-                )
+                folder = Path(scratch) / f"polish{share}"
+                fine_tune(network, data, settings(method["polish"]), folder, teacher=supernet.model, device=device)
                 validation = score(network, data.task, data.batches("validation", 1024))["error"]
                 write(share, {**values, "validation": 1 - validation}, True, network)
 

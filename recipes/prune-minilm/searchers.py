@@ -27,13 +27,14 @@ import numpy as np
 from scipy.stats import sem
 
 HERE = Path(__file__).resolve().parent
-#: What is compared → a searcher, its trials and its population.
-SEARCHERS: dict[str, tuple[str, int, int | None]] = {
-    **{name: (name, 100, None) for name in ("random", "local", "mo-rea", "nsga2", "ehvi")},
-    "local, population 30": ("local", 100, 30),
+#: What is compared → a searcher, its trials and the share of them that is aimed at the sizes of LEVELS.
+SEARCHERS: dict[str, tuple[str, int, float]] = {
+    **{name: (name, 100, 0.0) for name in ("random", "local", "mo-rea", "nsga2", "ehvi")},
+    **{f"{name}, aimed": (name, 100, 0.5) for name in ("random", "local", "mo-rea", "nsga2")},
 }
+LEVELS = (0.1, 0.2, 0.3, 0.5, 0.7)
 #: With the sweep also local search with the trials that EHVI's time buys, where a trial takes a second.
-LONGER: dict[str, tuple[str, int, int | None]] = {"local, 175 trials": ("local", 175, None)}
+LONGER: dict[str, tuple[str, int, float]] = {"local, 175 trials": ("local", 175, 0.0)}
 #: (method, task) of rows → what their super-network is called.
 NAMES = {
     ("preset-1e-4", "stsb"): "MiniLM, STS-B",
@@ -84,7 +85,7 @@ def tables(path: Path = HERE / "errors.csv") -> dict[str, Networks]:
     }
 
 
-def compared(sweep: bool) -> dict[str, tuple[str, int, int | None]]:
+def compared(sweep: bool) -> dict[str, tuple[str, int, float]]:
     """What is compared with or without the sweep."""
     return SEARCHERS | LONGER if sweep else SEARCHERS
 
@@ -93,16 +94,22 @@ def search(networks: Networks, name: str, seed: int, sweep: bool) -> dict[str, A
     """The numbers of the networks that one search saw, how many after each number of trials, and its seconds per proposal."""
     from secateur.catalogue import find
     from secateur.objectives import Objective
+    from secateur.search import Aim
     from secateur.spaces.pruning import Shape, Small
+    from secateur.spaces.pruning.sizes import aimed
     from secateur.trial import Trial
 
-    (kind_name, trials, population), (choices, points) = compared(sweep)[name], networks
+    (kind_name, trials, share), (choices, points) = compared(sweep)[name], networks
     heads, units, layers = (max(c[i] for c in choices) for i in range(3))
     space = Small(Shape(layers=layers, heads=heads, units=units), units=":128")
     numbers = {space.make({"heads": h, "units": u, "layers": n}).key: i for i, (h, u, n) in enumerate(choices)}
     kind = find("searcher", kind_name, "prune")
     objectives = [Objective("error"), Objective("body_parameters")]
-    searcher = kind(space, objectives, seed=seed, take_extra=sweep, **kind.sizes(trials, population))
+    sizes = {
+        space.make({"heads": h, "units": u, "layers": n}).key: p for (h, u, n), p in zip(choices, points[:, 1], strict=True)
+    }
+    aim = Aim(aimed(space, lambda plan: sizes[plan.key], LEVELS), share) if share else None
+    searcher = kind(space, objectives, seed, sweep, aim=aim, **kind.sizes(trials))
     seen: list[int] = []
     counts: list[int] = []
     spent = 0.0

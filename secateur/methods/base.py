@@ -5,16 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
-from secateur.spaces.pruning import PruningSpace
-from secateur.supernet import Supernet
-from secateur.tasks import TaskData
-from secateur.training.logs import Logs
+
+if TYPE_CHECKING:
+    from secateur.spaces.pruning import PruningSpace
+    from secateur.supernet import Supernet
+    from secateur.tasks import TaskData
+    from secateur.training.logs import Logs
 
 #: A stage's name in the journal, and what is done.
 Step = tuple[str, Callable[[], None]]
+#: The folder of trials that have weights of their own, a folder for each key.
+TRIALS = "trials"
 
 
 class Bench(Protocol):
@@ -44,6 +49,14 @@ class Method(ABC):
     #: The stage after which the network and its tokenizer lie in `networks`. Where it is none of the method's own, the run adds
     #: one of this name that saves what `network` gives.
     keeps: ClassVar[str] = "network"
+    #: The spaces it can prune in, the usual one first.
+    spaces: ClassVar[tuple[str, ...]] = ("small", "medium", "layer", "sublayer", "large")
+    #: Whether it tries a list of its own (`candidates`), so that there is nothing for a searcher to choose.
+    lists: ClassVar[bool] = False
+    #: Whether a trial has weights of its own, in `networks`/`TRIALS`/key; else it is a slice of the network.
+    own: ClassVar[bool] = False
+    #: Whether trials are trainings that can stop early: what `mo-asha` needs.
+    budgets: ClassVar[bool] = False
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -64,6 +77,17 @@ class Method(ABC):
     @abstractmethod
     def estimators(self) -> list[Estimator]:
         """How the search scores a candidate's error."""
+
+    def candidates(self) -> Sequence[Architecture]:
+        """What is tried, in order, where the method `lists`."""
+        raise NotImplementedError
+
+    def teachers(self) -> list[Any]:
+        """Networks that a polished one may learn from: the best on validation data teaches."""
+        return [self.bench.supernet.model]
+
+    def ended(self, study: Any, left: int) -> None:  # noqa: B027 - where weights are shared there is nothing to do
+        """Hook: a trial of the study has ended, at most `left` more will follow."""
 
     def passes(self) -> dict[str, float]:
         """Stage → about how many examples it passes forward through the whole network, for the time left. A backward pass

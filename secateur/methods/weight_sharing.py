@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Iterator
 from typing import Any
 
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from secateur.catalogue import find
 from secateur.checkpoints import load
 from secateur.checkpoints.pretrained import load_model
-from secateur.errors import EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Method, Step
+from secateur.methods.fine_tuned_first import SCRATCH, advising
+from secateur.methods.ordering import SCORED, order_by_importance
 from secateur.objectives import Objective
 from secateur.rng import generator
-from secateur.supernet import Importance, Order, Supernet, importance, reorder
+from secateur.supernet import Order, Supernet, reorder
 from secateur.supernet.order import ORDER
-from secateur.tasks import Examples
 from secateur.training.settings import TrainingSettings
 from secateur.training.trainer import train_supernet
-from secateur.writing import whole
 
-#: Training examples that importance is computed on.
-SCORED = 1024
-#: The super-network after the warm-up, and the trainer's own checkpoints: kept until the run is done.
-WARMED, SCRATCH = "warmed-up", "training"
+#: The super-network after the warm-up: kept until the run is done.
+WARMED = "warmed-up"
 
 
 class WeightSharing(Method):
@@ -49,38 +44,18 @@ class WeightSharing(Method):
         return Supernet(load_model(bench.c.model, bench.data, seed=bench.c.seed, device=bench.device))
 
     def stages(self) -> list[Step]:
-        first: list[Step] = [("warm-up", self.warm_up), ("order", self.order)]
+        first: list[Step] = [("warm-up", self.warm_up), ("order", lambda: order_by_importance(self.bench))]
         return [*(first if self.bench.c.order else []), ("train", self.train)]
 
     def warm_up(self) -> None:
         """An ordinary fine-tuning run: importance means little before the head is trained."""
-        with _advising("--order-learning-rate"):
+        with advising("--order-learning-rate"):
             self._train("warm-up", "standard", self.bench.c.warming_up())
         self.save(self.bench.networks / WARMED)
 
-    def order(self) -> None:
-        """Sort every layer's heads and units by importance. The permutation and the scores are kept."""
-        bench = self.bench
-        # a random part: the data may be sorted by label
-        some = generator(bench.c.seed, "order").permutation(len(bench.data.train))[:SCORED]
-        examples = Examples({name: [values[i] for i in some] for name, values in bench.data.train.columns.items()})
-        with bench.progress.bar("scoring heads and units") as advance:
-            total = -(-len(examples) // 32)
-
-            def batches() -> Any:
-                for done, batch in enumerate(bench.data.batches(examples, 32)):
-                    advance(done + 1, total)
-                    yield {name: value.to(bench.device) for name, value in batch.items()}
-
-            scores: Importance = importance(bench.supernet, batches())
-        order = scores.order()
-        with whole(bench.networks / ORDER) as draft:
-            save_file({**scores.as_arrays(), **order.as_arrays()}, draft)
-        reorder(bench.supernet, order)
-
     def train(self) -> None:
         """Train the super-network with the strategy."""
-        with _advising("--learning-rate"):
+        with advising("--learning-rate"):
             self._train("train", self.bench.c.strategy, self.bench.c.training())
         self.save(self.bench.networks)
 
@@ -92,6 +67,12 @@ class WeightSharing(Method):
         return [
             SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping)
         ]
+
+    def teachers(self) -> list[Any]:
+        """The super-network, and the network that was fine-tuned before it where there is one."""
+        folder = self.bench.networks / WARMED
+        warmed = [load(folder).to(self.bench.device)] if folder.is_dir() else []
+        return [*super().teachers(), *warmed]
 
     def passes(self) -> dict[str, float]:
         c, examples = self.bench.c, len(self.bench.data.train)
@@ -115,12 +96,3 @@ class WeightSharing(Method):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of(name)}
             rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, **options)
         bench.keep_curve(name, rows)
-
-
-@contextlib.contextmanager
-def _advising(option: str) -> Iterator[None]:
-    """Where training diverges, say which learning rate was too high."""
-    try:
-        yield
-    except EvaluationFailure as failure:
-        raise StudyError(f"{failure} Start a new run with a lower {option}.") from failure

@@ -50,8 +50,7 @@ class RunSettings(Settings):
     )
     population: int | None = option(
         None,
-        "How many results mo-rea, nsga2 and evolution breed from, by default a tenth of the trials, 10 to 100 (nsga2: 50); how "
-        "many networks local looks at before it moves, by default 1.",
+        "How many results mo-rea, nsga2 and evolution breed from; by default a tenth of the trials, 10 to 100 (nsga2: 50).",
         least=1,
         most=MOST_TRIALS,
         panel="The search",

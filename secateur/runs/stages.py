@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import BoundError, ConfigurationError, MissingExtraError
+from secateur.errors import BoundError, ConfigurationError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.paths import quoted
@@ -71,6 +71,9 @@ class Work(ABC):
         """What each stage is expected to take, by its name: for the time left. One that is not named is unknown."""
         return {}
 
+    def after_trial(self, study: Study, left: int) -> None:  # noqa: B027 - most jobs need not know
+        """Hook: called with each trial that has ended; at most `left` more follow."""
+
     def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
         """Hook: called when all stages are done."""
 
@@ -126,31 +129,40 @@ class Work(ABC):
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
             executor = Processes(recipe, self.c.workers)
             self.note(f"{self.c.workers} processes searched in parallel: the same seed may find a different front.")
-        logs = self.logs.of("search")
-        with executor, self.progress.bar(f"searching ({self.c.searcher})") as advance, logs.writer() as write:
+        logs, searcher = self.logs.of("search"), self.searcher()
+        seconds = self._seconds()
+        with executor, self.progress.bar(f"searching ({searcher.name})") as advance, logs.writer() as write:
 
             def on_trial(_: Trial) -> None:
                 nonlocal ended
                 ended += 1
-                advance(ended, wanted)
+                advance(*((ended, wanted) if seconds is None else (round(study.seconds), round(seconds))))
+                self.after_trial(study, wanted - ended)
                 if logs.to and (front := study.front()).members:
                     write(ended, self._reached(front))
 
             study = Study(
-                self.store,
-                self.searcher(),
-                [],
-                run.objectives,
-                run.unpruned,
-                executor=executor,
-                log=self.log,
-                on_trial=on_trial,
+                self.store, searcher, [], run.objectives, run.unpruned, executor=executor, log=self.log, on_trial=on_trial
             )
-            study.run(Stop(trials=wanted))
+            study.run(Stop(trials=wanted, seconds=seconds))
         if study.exhausted:
             self.note(study.searcher.ending.format(ended=ended, wanted=wanted))
         if not study.front().members:
             raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
+
+    def _seconds(self) -> float | None:
+        """What is left for the search of the seconds that the user gave; each worker has as many. Raises StudyError where
+        nothing is left."""
+        given = getattr(self.c, "seconds", None)
+        if given is None:
+            return None
+        spent = sum(row.spent for row in self.journal.rows() if row.name != "search")
+        if spent >= given:
+            raise StudyError(
+                f"the stages before the search took {spent:.0f} of the {given:g} `seconds`: none is left for a first trial. "
+                f"Nothing is lost: continue with secateur resume {quoted(self.folder)} --seconds {2 * spent:.0f}"
+            )
+        return float((given - spent) * self.c.workers)
 
     def _reached(self, front: Front[Any]) -> dict[str, float]:
         """What is logged of a search. The reference is fixed, so that a later point can be compared with an earlier one."""

@@ -122,25 +122,30 @@ def _made(verb: str, folder: str | Path | None) -> tuple[Path, list[Path]]:
             raise StudyError(f"`{path}` cannot be written: {reason(error)}.") from error
 
 
-def go_on(folder: Path, progress: Progress, *, unsteady: bool = False) -> Any:
-    """Go through the stages of a run that are not done yet; `unsteady`: from now on also on a device that is not steady.
+def go_on(folder: Path, progress: Progress, *, unsteady: bool = False, seconds: float | None = None) -> Any:
+    """Go through the stages of a run that are not done yet; `unsteady`: from now on also on a device that is not steady;
+    `seconds`: with these instead of those it began with.
 
-    Raises ConfigurationError for `unsteady` where the run does not ask whether the device is.
+    Raises ConfigurationError for one that the run does not have.
     """
     _begin_elsewhere(folder)
     run = open_run(folder)
     if faults := run.configuration.field_faults():  # of an earlier version, another machine or somebody's editor
         raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
-    if unsteady and not hasattr(run.configuration, "unsteady"):
-        verb = run.configuration.verb
-        raise ConfigurationError(f"`{folder}` is a run of `secateur {verb}`, which has no --unsteady.")
+    given = {name: value for name, value in (("unsteady", unsteady or None), ("seconds", seconds)) if value is not None}
+    for name in given:
+        if not hasattr(run.configuration, name):
+            raise ConfigurationError(f"`{folder}` is a run of `secateur {run.configuration.verb}`, which has no --{name}.")
+    changed = replace(run.configuration, **given)
+    if faults := changed.field_faults():
+        raise ConfigurationError(faults)
     with RunLock(folder):
         clean(folder)
         if run.configuration.missing(folder):
             _write(run.configuration, folder)
             progress.say(f"{FILE} was missing or truncated: it was restored from the settings in {STUDY}.")
-        if unsteady:
-            run.configure(replace(run.configuration, unsteady=True))
+        if given:
+            run.configure(changed)
         return _go(run, progress)
 
 

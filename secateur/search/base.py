@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +25,14 @@ def fitting(trials: int, most: int) -> int:
     return min(most, max(10, trials // 10))
 
 
+@dataclass(frozen=True)
+class Aim:
+    """Draws that a searcher mixes with its own proposals: each proposal is one of them with probability `share`."""
+
+    draw: Callable[[Generator], Architecture]
+    share: float
+
+
 class Searcher(ABC):
     """Subclasses say how to propose one architecture; the bookkeeping is here.
 
@@ -39,7 +49,9 @@ class Searcher(ABC):
     #: A space of at most this many points is searched for what is left, once draws find nothing new.
     scan: ClassVar[int] = 4096
 
-    def __init__(self, space: Space, objectives: Sequence[Objective], seed: int = 0, take_extra: bool = True) -> None:
+    def __init__(
+        self, space: Space, objectives: Sequence[Objective], seed: int = 0, take_extra: bool = True, aim: Aim | None = None
+    ) -> None:
         reason = self.refuses(space, objectives) if objectives else f"`{self.name}` needs at least one objective, got none."
         if reason:
             raise ConfigurationError(reason)
@@ -47,6 +59,7 @@ class Searcher(ABC):
         self.objectives = tuple(objectives)
         self.seed = seed
         self.takes_extra = self.takes_extra and take_extra
+        self.aim = aim
         self.asked = 0
         #: All that was told and taken, in order.
         self.history: list[Trial] = []
@@ -132,8 +145,20 @@ class Searcher(ABC):
 
     def _next_trial(self, rng: Generator) -> Trial | None:
         """The next trial. A searcher that chooses budgets, or goes on with earlier trials, overrides this."""
-        architecture = self._propose(rng) or self._left_over(rng)
+        architecture = self._new_architecture(rng)
         return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING)
+
+    def _new_architecture(self, rng: Generator) -> Architecture | None:
+        """An aimed draw where it is time for one; else what the searcher proposes, else what is left."""
+        if self.aim is not None and self.asked:  # the first is the searcher's own: it may begin at a special place
+            own = generator(self.seed, "aim", self.asked)
+            if own.random() < self.aim.share and (found := self._unseen(partial(self.aim.draw, own), 20)) is not None:
+                return found
+        return self._propose(rng) or self._left_over(rng)
+
+    def may_continue(self, left: int) -> set[str]:
+        """The keys of ended trials that one of the next `left` may continue: what they left must be kept."""
+        return set()
 
     def _learn(self, trial: Trial) -> None:  # noqa: B027 - most searchers read `history` instead
         """Hook: called for each result that is taken."""
@@ -142,9 +167,9 @@ class Searcher(ABC):
         """Whether an architecture may be proposed, at this budget."""
         return (architecture.key, budget) not in self.seen
 
-    def _unseen(self, draw: Callable[[], Architecture]) -> Architecture | None:
+    def _unseen(self, draw: Callable[[], Architecture], tries: int | None = None) -> Architecture | None:
         """The first draw that is new, or None where `tries` draws found none."""
-        for _ in range(self.tries):
+        for _ in range(self.tries if tries is None else tries):
             architecture = draw()
             if self._is_new(architecture):
                 return architecture

@@ -57,10 +57,6 @@ class Space(ABC):
         """Where a search that moves step by step begins: a random architecture, unless the space has a better place."""
         return self.sample(rng)
 
-    def spread(self, rng: Generator) -> Architecture:
-        """A random architecture as a search wants it that looks at all sizes first; uniform, unless the space knows better."""
-        return self.sample(rng)
-
     @abstractmethod
     def encode(self, architecture: Architecture) -> np.ndarray:
         """The architecture as a point (d,) of the unit cube."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from secateur.errors import StudyError
-from secateur.study.store import StageRow, Store
+from secateur.study.store import BEFORE, StageRow, Store
 
 
 class Journal:
@@ -27,9 +27,10 @@ class Journal:
 
         Gives the stage's details: put into them (plain JSON) what the report should show of it.
         """
-        details: dict[str, Any] = {}
+        before = sum(row.spent for row in self.rows() if row.name == name and row.status != "done")
+        details: dict[str, Any] = {BEFORE: before} if before else {}
         started = time.time()
-        self._store.write_stage(StageRow(name, "running", started))
+        self._store.write_stage(StageRow(name, "running", started, details=details))
         try:
             yield details
         except BaseException as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -81,6 +82,7 @@ class Study:
         self.unpruned = dict(unpruned or {})
         #: Whether the searcher found nothing new to propose.
         self.exhausted = False
+        self._asking: dict[int | None, float] = {}
         self._executor = Inline(together) if executor is None else executor
         self._log = log
         self._on_trial = on_trial
@@ -170,17 +172,26 @@ class Study:
         if outcome.simulated and trial.continues is not None:
             seconds = max(0.0, (trial.seconds or 0.0) - self._reached.get(trial.continues, 0.0))
             trial = replace(trial, seconds=seconds)
+        if not outcome.simulated:  # what it took to find it is part of what it cost
+            trial = replace(trial, seconds=(trial.seconds or 0.0) + self._asking.pop(trial.id, 0.0))
         return trial
 
     def _ask(self) -> Trial | None:
+        began = time.perf_counter()
         asked = self.searcher.ask(1)
         self.exhausted = not asked
         if not asked:
             return None
         trial = self.store.begin(asked[0])
+        self._asking[trial.id] = time.perf_counter() - began
         self._points.add(trial.point)
         self._budgets[trial.id] = trial.budget
         return trial
+
+    @property
+    def seconds(self) -> float:
+        """What the trials that have ended took, those of earlier runs included."""
+        return self._seconds
 
     def trials(self) -> list[Trial]:
         """All trials stored so far."""

@@ -15,6 +15,10 @@ from secateur.trial import Status, Trial
 Numbers = Mapping[str, float]
 
 
+#: In a stage's details, the seconds of its attempts before the last.
+BEFORE = "seconds_before"
+
+
 @dataclass(frozen=True)
 class StageRow:
     """A stage of a run: running (or killed), done, or stopped with a reason. `seconds` are those of its last attempt."""
@@ -29,6 +33,11 @@ class StageRow:
     @property
     def seconds(self) -> float | None:
         return None if self.finished is None else self.finished - self.started
+
+    @property
+    def spent(self) -> float:
+        """Seconds of all attempts that ended; those of one that was killed are not known."""
+        return (self.seconds or 0.0) + float(self.details.get(BEFORE, 0.0))
 
 
 class Store(ABC):

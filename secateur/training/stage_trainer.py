@@ -22,6 +22,7 @@ from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.random_state import preserved_random_state
 from secateur.training.sampling import EpochSampler
 from secateur.training.settings import SCHEDULES, TrainingSettings
+from secateur.training.teacher import collating
 
 
 def training_arguments(
@@ -92,7 +93,7 @@ def task_arguments(
         "language_modelling": data.task.kind == "language_modelling",
         "args": training_arguments(settings, folder, len(data.train), device, logs),
         "train_dataset": data.train,
-        "data_collator": data.collate,
+        "data_collator": collating(data.collate),
         "callbacks": [Watch(progress)],
     }
 

@@ -23,6 +23,9 @@ def resume(
     unsteady: Annotated[
         bool, typer.Option("--unsteady", help="Continue even if this device cannot be measured steadily (design runs only).")
     ] = False,
+    seconds: Annotated[
+        float | None, typer.Option(help="Give the run this many seconds instead of those it began with (prune runs only).")
+    ] = None,
     progress: Shown = True,
 ) -> RunFolder:
     """Continue a run that was stopped, at the first step that is not done."""
@@ -31,5 +34,5 @@ def resume(
         raise StudyError(
             f"`{run}` is an unfinished training, not a run. Run the same `secateur train` command again to continue."
         )
-    opened: RunFolder = go_on(run, Progress(progress), unsteady=unsteady)
+    opened: RunFolder = go_on(run, Progress(progress), unsteady=unsteady, seconds=seconds)
     return opened

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import secateur.methods.ordering as ordering
 import secateur.methods.weight_sharing as weight_sharing
 from secateur.errors import StudyError
 from secateur.training import checkpoints, stage_trainer
@@ -23,15 +24,15 @@ def test_importance_does_not_depend_on_how_the_file_is_sorted(
     head, *rows = data_file.read_text().splitlines()
     path.write_text("\n".join([head, *sorted(rows, key=lambda row: row.rsplit(",", 1)[1])]) + "\n")
     seen: list[int] = []
-    score = weight_sharing.importance
+    score = ordering.importance
 
     def watched(supernet: Any, batches: Any) -> Any:
         kept = list(batches)
         seen.extend(label for batch in kept for label in batch["labels"].tolist())
         return score(supernet, kept)
 
-    monkeypatch.setattr(weight_sharing, "importance", watched)
-    monkeypatch.setattr(weight_sharing, "SCORED", 16)
+    monkeypatch.setattr(ordering, "importance", watched)
+    monkeypatch.setattr(ordering, "SCORED", 16)
     quick_prune(tmp_path / "run", data=str(path), epochs=1.0, order_epochs=1.0, polish=False, trials=2)
     assert len(seen) == 16
     assert set(seen) == {0, 1}

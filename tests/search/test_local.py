@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secateur.rng import generator
 from secateur.search import LocalSearch
 from secateur.spaces.base import Space
-from secateur.spaces.pruning import Large, Shape, Small
+from secateur.spaces.pruning import Large, Shape
 from secateur.testing.toys import Toy, toy
 from secateur.trial import Trial
 
@@ -60,32 +59,6 @@ def test_goes_elsewhere_from_a_start_that_broke_a_bound() -> None:
         (second,) = searcher.ask()
         far.append(np.sum(problem.space.encode(start.architecture) != problem.space.encode(second.architecture)))
     assert max(far) > 2
-
-
-def test_a_population_is_drawn_from_all_sizes_first() -> None:
-    """A seventh of uniform widths have at most a quarter of the units and of the heads; of squared ones, half of each do."""
-    problem = toy("small", shape=Shape(3, 40, 400))
-    searcher = LocalSearch(problem.space, problem.objectives, seed=4, population=60)
-    asked = problem.run(searcher, 80)
-    assert asked[0] == problem.space.largest()
-    drawn = [dict(a.choices) for a in asked[1:60]]
-    assert {c["layers"] for c in drawn} == {3}
-    assert 20 <= sum(c["heads"] <= 10 for c in drawn) <= 40
-    assert 20 <= sum(c["units"] <= 100 for c in drawn) <= 40
-    front = set(asked[:60])
-    assert all(any(step in set(problem.space.neighbours(a)) for a in [*front, *asked[60:]]) for step in asked[60:])
-    resumed = LocalSearch(problem.space, problem.objectives, seed=4, population=60)
-    resumed.restore(list(searcher.history)[:30])
-    assert resumed.ask(1)[0].architecture == asked[30]
-
-
-def test_draws_keep_to_the_ranges() -> None:
-    space = Small(Shape(6, 12, 1536), heads="4..12:4", units="256..1024:128", layers="2..4")
-    drawn = [space.spread(generator(0, "spread", i)) for i in range(200)]
-    assert all(space.contains(a) for a in drawn)
-    assert {dict(a.choices)["layers"] for a in drawn} == {4}
-    assert {dict(a.choices)["heads"] for a in drawn} == {4, 8, 12}
-    assert all(dict(Small(Shape(6, 2, 2)).spread(generator(0, i)).choices).values() for i in range(50))  # none is empty
 
 
 def test_golden_front() -> None:

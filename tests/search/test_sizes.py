@@ -30,8 +30,7 @@ from secateur.testing.toys import toy
         ("evolution", 300, {}, {"population": 30}),
         ("evolution", 300, {"population": 8}, {"population": 8}),
         ("random", 100, {}, {}),
-        ("local", 100, {}, {"population": 1}),  # Klein et al. 2024
-        ("local", 100, {"population": 30}, {"population": 30}),
+        ("local", 100, {}, {}),
         ("ehvi", 100, {}, {}),
     ],
 )

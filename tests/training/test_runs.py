@@ -25,7 +25,7 @@ from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training import stage_trainer
 from secateur.training.checkpoints import UNFINISHED, resumable
-from secateur.training.polish import polish
+from secateur.training.fine_tune import fine_tune
 from secateur.training.settings import TrainingSettings
 from secateur.training.trainer import train_supernet
 
@@ -268,7 +268,7 @@ def test_the_callers_random_state_is_left_alone(tmp_path, fails):
             train(tmp_path, at=2, settings=settings)
     else:
         model, _ = train(tmp_path / "train", settings=settings)
-        polish(toy_model("bert", layers=1), model, toy_task_data(), settings, tmp_path / "polish")
+        fine_tune(toy_model("bert", layers=1), toy_task_data(), settings, tmp_path / "polish", teacher=model)
     assert states() == before
 
 
@@ -321,7 +321,7 @@ def test_arguments_follow_the_settings(tmp_path):
 def test_polishing_on_several_gpus_without_a_launcher_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda self: 3))
     with pytest.raises(ConfigurationError, match="3 GPUs are visible"):
-        polish(toy_model("bert", layers=1), toy_model("bert", layers=1), toy_task_data(), SETTINGS, tmp_path)
+        fine_tune(toy_model("bert", layers=1), toy_task_data(), SETTINGS, tmp_path)
 
 
 def test_progress_is_told_the_loss(tmp_path):

@@ -13,6 +13,7 @@ from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import StudyError
 from secateur.estimators.latency_parts import MODEL, SOURCE
+from secateur.methods.base import TRIALS
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
@@ -51,10 +52,11 @@ class PruneMember(Member):
 
     @property
     def weights(self) -> str:
-        """Whose weights `save` writes: `polished`, or `shared` with the super-network."""
+        """Whose weights `save` writes: `polished`, its `own` where the method trained it by itself, or `shared` with the
+        super-network."""
         done = self.polished
         better = done is not None and done.complete and done.values["error"] <= self.trial.values["error"]
-        return "polished" if better else "shared"
+        return "polished" if better else "own" if self.run.own else "shared"
 
     @cached_property
     def values(self) -> Mapping[str, float]:
@@ -132,6 +134,8 @@ class PruneMember(Member):
         if use:
             network = run.supernet.extract(self.plan).eval()
             network.load_state_dict(load(weights).state_dict())
+        elif run.own:
+            network = run.network(run.supernet, self.trial)
         return export(
             run.supernet,
             self.plan,
@@ -225,12 +229,25 @@ class PruneRun(RunFolder):
         return Front.of(self.trials, self.objectives, self.unpruned).map(lambda t: PruneMember(t, self))
 
     @property
+    def own(self) -> bool:
+        """Whether trials have weights of their own."""
+        return bool(self.store.get_meta("own", False))
+
+    def network(self, supernet: Supernet, trial: Trial) -> Any:
+        """The network of a trial with the weights that the search scored it with."""
+        from secateur.estimators.own_weights import with_weights
+
+        network = supernet.extract(self.space.plan(trial.architecture))
+        return with_weights(network, self.folder / SUPERNET / TRIALS / trial.key) if self.own else network
+
+    @property
     def front(self) -> Front[PruneMember]:
-        """The Pareto set of what can be had: every sub-network that was tried, with the better of its weights. Where latencies
+        """The Pareto set of what can be had: every sub-network whose weights there are, with the better of them. Where latencies
         were predicted, of those that were measured since, and the bounds hold for what was measured."""
         trials, tests, measured = self.trials, self.tests, self.measured
         polished = {t.key: t for t in trials if t.origin == POLISH}
-        pool = Front.of(trials, self.objectives, self.unpruned).pool
+        found = Front.of(trials, self.objectives, self.unpruned)
+        pool = found.members if self.own else found.pool  # weights of their own are kept while they are on the front
         members = [PruneMember(t, self, tests.get(t.key), polished.get(t.key), measured.get(t.key, {})) for t in pool]
         timed = [m for m in members if m.prediction_error is not None]
         whole = self.whole

@@ -12,9 +12,11 @@ from secateur.catalogue import explained
 from secateur.checkpoints.pretrained import check_model
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
+from secateur.methods.drops import DROPS
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.settings import Faults, RunSettings
+from secateur.search.mo_asha import ORDERS
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
@@ -34,6 +36,7 @@ KLEIN2024: dict[str, Any] = {
     "metric": PAPERS,
     "objectives": ["error", "parameters"],
     "searcher": "ehvi",
+    "aimed": 0.0,
     "depths": False,
     "epochs": 5.0,
     "learning_rate": 2e-5,
@@ -116,7 +119,54 @@ class PruneSettings(RunSettings):
     searcher: str | None = option(
         None, f"{explained('searcher', 'prune')}; by default local in small, otherwise random.", panel=_SEARCH
     )
-    trials: int = option(100, "How many architectures the searcher may try.", least=1, most=MOST_TRIALS)
+    trials: int = option(
+        100,
+        "How many architectures the searcher may try; without limit where you give --seconds instead.",
+        least=1,
+        most=MOST_TRIALS,
+    )
+    seconds: float | None = option(
+        None,
+        "End the search so many seconds after the run began, all stages before it counted; polishing comes after it.",
+        panel=_SEARCH,
+        above=0,
+        most=100 * DAY,
+    )
+    aimed: float = option(
+        0.5,
+        "Share of the trials that are aimed at the sizes of --polish-at, whatever the searcher would try.",
+        panel=_SEARCH,
+        least=0,
+        most=1,
+    )
+    trial_epochs: float = shared(
+        TrainingSettings, "epochs", 5.0, about="Epochs of a candidate, where the method trains each by itself.", panel=_SEARCH
+    )
+    r_min: float = shared(
+        TrainingSettings,
+        "epochs",
+        1.0,
+        about="Epochs after which mo-asha first stops candidates.",
+        panel=_SEARCH,
+        flag="--r-min",
+    )
+    eta: int = option(
+        3, "One of so many candidates goes on from a rung of mo-asha to the next.", panel=_SEARCH, least=2, most=100
+    )
+    rung_order: str = option(
+        "told",
+        "Which of equally good candidates mo-asha lets go on: the one told first, or those that cover the front (epsilon-net).",
+        panel=_SEARCH,
+        known=ORDERS,
+    )
+    drop: str = option("top", "Which layers layer-drop drops first.", panel=_SEARCH, known=DROPS)
+    candidates: int = option(
+        4,
+        "Shapes that are tried for each size of --polish-at: by one-shot, and when polishing begins.",
+        panel=_POLISH,
+        least=1,
+        most=100,
+    )
     depths: bool = option(True, "In small, also score the shallower networks that each pass contains.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
     epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.")
@@ -187,15 +237,28 @@ class PruneSettings(RunSettings):
             if out.get(name) is not None:
                 value = out[name]
                 out[name] = [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+        if "seconds" in out:
+            out.setdefault("trials", MOST_TRIALS)
+        method = out.get("method", cls.method)
+        if method != cls.method and method in catalogue.names("method", cls.verb):
+            kind = catalogue.find("method", method)
+            out.setdefault("space", kind.spaces[0])
+            if kind.lists:
+                return out
         out.setdefault("searcher", usual_searcher(out.get("space", cls.space)))
         return out
 
     def contradictions(self) -> list[str]:
         found = Faults(super().contradictions())
         tried = found.tried
-        for kind in ("space", "searcher", "strategy", "method"):
+        for kind in ("space", "strategy", "method"):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
-        tried(self.check_sizes, str(self.searcher), self.trials)
+        if self.searcher is not None:
+            tried(catalogue.check, "searcher", str(self.searcher), self.verb)
+            tried(self.check_sizes, str(self.searcher), self.trials)
+        usual = self.method == type(self).method and self.searcher != "mo-asha"
+        if not usual and self.method in catalogue.names("method", self.verb) and self.sound("r_min", "trial_epochs", "eta"):
+            found += self._method_faults()
         parsed = [o for o in (tried(Objective.parse, text, serving(self.verb)) for text in self.objectives) if o is not None]
         names = [o.name for o in parsed]
         if len(set(names)) < len(names):
@@ -215,6 +278,24 @@ class PruneSettings(RunSettings):
         tried(check_model, self.model, self.kind)
         metric = self.metric if self.sound("metric") else None
         return [*found, *check_data(self.data, self.text, self.label, self.kind, metric)]
+
+    def _method_faults(self) -> list[str]:
+        """What the method cannot do of what is asked."""
+        kind, found = catalogue.find("method", self.method), []
+        if self.space in catalogue.names("space", self.verb) and self.space not in kind.spaces:
+            found.append(f"the method `{self.method}` prunes in the space {' or '.join(kind.spaces)}, not in `{self.space}`.")
+        if kind.lists and self.searcher is not None:
+            found.append(f"`searcher` cannot be set: the method `{self.method}` tries a list of its own.")
+        if self.searcher == "mo-asha":
+            if not kind.budgets:
+                found.append(f"`mo-asha` needs a method whose candidates are trained, such as standard, not `{self.method}`.")
+            if self.r_min > self.trial_epochs:
+                found.append(f"`r_min` must be at most `trial_epochs` ({self.trial_epochs:g}), got {self.r_min:g}.")
+            elif self.trials < self.eta and self.r_min < self.trial_epochs:
+                found.append(
+                    f"`trials` must be at least {self.eta}: with fewer no candidate of `mo-asha` goes on, got {self.trials}."
+                )
+        return found
 
     def with_usual_learning_rate(self, examples: int) -> Self:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""
@@ -255,6 +336,14 @@ class PruneSettings(RunSettings):
 
     def warming_up(self) -> TrainingSettings:
         return self.training(epochs=self.order_epochs, learning_rate=self.order_learning_rate)
+
+    def fine_tuning(self) -> TrainingSettings:
+        """Of the unpruned network, where a method begins with it."""
+        return self.training(epochs=self.trial_epochs, learning_rate=self.order_learning_rate)
+
+    def trial_training(self) -> TrainingSettings:
+        """Of a candidate that is trained by itself."""
+        return self.training(epochs=self.trial_epochs)
 
     def polishing(self) -> TrainingSettings:
         return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)

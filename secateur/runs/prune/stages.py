@@ -12,10 +12,11 @@ from secateur.catalogue import find
 from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices.device import check_precision, describe_device, resolve_device
 from secateur.devices.setup import Setup
-from secateur.errors import BoundError, ConfigurationError, EvaluationFailure, StudyError
+from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.building import BuildOnce
 from secateur.estimators.cost import Cost
+from secateur.estimators.fine_tuned import FineTuned
 from secateur.estimators.generation import GenerationEstimator
 from secateur.estimators.latency_model import LatencyModel, PredictedLatency
 from secateur.estimators.latency_sample import Fitting
@@ -30,15 +31,17 @@ from secateur.methods.base import Method
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
+from secateur.runs.prune.polishing import Tournament, contenders
 from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage, Work
 from secateur.runs.timing import Effort
+from secateur.search import Aim, Listed
 from secateur.spaces.pruning import Layer, plan_of
-from secateur.study import Front
+from secateur.spaces.pruning.sizes import aimed
 from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
-from secateur.training.polish import polish
-from secateur.trial import POLISH, Status, Trial
+from secateur.training.teacher import taught_by
+from secateur.trial import POLISH, Trial
 
 #: Seconds in which one latency is measured, at most; in how many turns after the search, and in how many seconds all then.
 SECONDS, TURNS, ALL_SECONDS = 2.0, 3, 60.0
@@ -67,6 +70,7 @@ class PruneWork(Work):
             self.run.configure(resolved)
             self.c = resolved
         self.method: Method = find("method", self.c.method)(self)
+        self._keep("own", self.method.own)
         self.supernet = self.method.network()
         shape = self.supernet.shape
         self._keep("shape", {"layers": shape.layers, "heads": shape.heads, "units": shape.units})
@@ -92,9 +96,24 @@ class PruneWork(Work):
         return [*steps, self.search_stage(), *polish, *measure, Stage("report", self.report)]
 
     def searcher(self) -> Any:
-        kind = find("searcher", self.c.searcher)
-        sizes = self.c.searcher_sizes(self.c.searcher, self.c.trials)
-        return kind(self.space, self.run.objectives, seed=self.c.seed, take_extra=bool(self.c.depths), **sizes)
+        c, given = self.c, (self.space, self.run.objectives, self.c.seed, bool(self.c.depths))
+        if self.method.lists:
+            return Listed(*given, choose=self.method.candidates)
+        sizes = c.searcher_sizes(c.searcher, c.trials)
+        if c.searcher == "mo-asha":
+            sizes |= {"least": c.r_min, "most": c.trial_epochs, "eta": c.eta, "order": c.rung_order}
+        return find("searcher", c.searcher)(*given, aim=self._aim(), **sizes)
+
+    def _aim(self) -> Aim | None:
+        """Draws at the sizes that will be polished: no searcher alone visits the small ones often."""
+        whole = self.supernet.body_parameters(self.supernet.whole)
+        limits = [bound.resolve(whole) for bound in self.c.levels()]
+        if not (self.c.aimed and limits):
+            return None
+        return Aim(aimed(self.space, self.supernet.body_parameters, limits), self.c.aimed)
+
+    def after_trial(self, study: Any, left: int) -> None:
+        self.method.ended(study, left)
 
     def estimators(self) -> list[Estimator]:
         names = [o.name for o in self.run.objectives]
@@ -201,48 +220,67 @@ class PruneWork(Work):
     # The stages after the search.
 
     def polish(self) -> None:
-        """Fine-tune the best sub-network below each share of the body's parameters."""
-        chosen = self._chosen()
+        """For each share of the body's parameters, fine-tune the best of several sub-networks below it."""
         (self.folder / MEMBERS).mkdir(exist_ok=True)
-        for i, trial in enumerate(chosen):
-            if trial.key not in self.run.polished:
-                self._polish_one(trial, f"polishing {i + 1} of {len(chosen)}", (i / len(chosen), (i + 1) / len(chosen)))
-
-    def _chosen(self) -> list[Trial]:
-        found: dict[str, Trial] = {}
-        pool = Front.of(self.run.trials, self.run.objectives, self.run.unpruned)
-        for bound in self.c.levels():
-            try:
-                best = pool.best(under={"body_parameters": bound})
-            except BoundError as error:
-                self.log.write("not polished", bound=str(bound), reason=str(error))
-                continue
-            if not self.run.above_chance(best.values["error"]):
-                self.note(f"Nothing with at most {bound} of the layers' parameters is better than chance: none was polished.")
-                continue
-            found.setdefault(best.key, best)
-        return list(found.values())
-
-    def _polish_one(self, trial: Trial, title: str, part: tuple[float, float]) -> None:
-        key, plan = trial.key, self.space.plan(trial.architecture)
-        student = self.supernet.extract(plan)
-        scratch = self.networks / "training" / f"polish-{key}"
-        try:
+        several = self._contenders()
+        estimator = self._polishing()
+        known: dict[str, float] = dict(self.store.get_meta("polishing", {}))
+        tournament = Tournament(estimator, self.space, known, lambda found: self.store.set_meta("polishing", found))
+        for i, (bound, trials) in enumerate(several.items()):
+            title, part = f"polishing for {bound} ({i + 1} of {len(several)})", (i / len(several), (i + 1) / len(several))
             with self.progress.bar(title, part) as advance:
-                options: dict[str, Any] = {"device": self.device, "progress": advance, "logs": self.logs.of(scratch.name)}
-                rows = polish(student, self.supernet.model, self.data, self.c.polishing(), scratch, **options)
-        except EvaluationFailure as failure:
-            self.log.write("polish failed", key=key, reason=str(failure))
-            self.store.add(Trial(None, trial.architecture, Status.FAILED, reason=str(failure), origin=POLISH))
-            return
-        self.keep_curve(f"polish {key[:8]}", rows)
+                best, reason = tournament.best(trials, advance)
+            if best is None:
+                self.log.write("polish failed", bound=bound, reason=reason)
+                self.note(f"No network with at most {bound} of the layers' parameters could be polished: {reason}")
+            elif best.key not in self.run.polished:
+                (trial,) = [t for t in trials if t.key == best.key]
+                self._keep_polished(trial, estimator)
+
+    def _contenders(self) -> dict[str, list[Trial]]:
+        """Level → who meets there."""
+        pool = [m.trial for m in self.run.front.pool]
+        floor = self.run.chance["validation"]["error"] if self.run.chance else None
+        whole, found = self.run.unpruned["body_parameters"], {}
+        for bound in self.c.levels():
+            limit = bound.resolve(whole)
+            found[str(bound)] = contenders(pool, self.space, limit, floor, self.c.candidates)
+            if not found[str(bound)]:
+                self.log.write("not polished", bound=str(bound), reason="nothing is as small")
+                del found[str(bound)]
+        return found
+
+    def _polishing(self) -> FineTuned:
+        """Fine-tuning from the weights that the search scored, taught by the best of the method's teachers."""
+        trials = {m.key: m.trial for m in self.run.front.pool}
+        batches = list(self.data.batches("validation", self.c.evaluation_batch))
+        several = self.method.teachers()
+        errors = [score(teacher, self.data.task, batches)["error"] for teacher in several]
+        teacher = several[errors.index(min(errors))]
+        return FineTuned(
+            lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
+            self.data,
+            self.c.polishing(),
+            self.networks / "training" / POLISH,
+            identity="polishing",
+            device=self.device,
+            batch_size=self.c.evaluation_batch,
+            logs=self.logs.of(POLISH),
+            **taught_by(teacher, self.data, self.c.evaluation_batch),
+        )
+
+    def _keep_polished(self, trial: Trial, estimator: FineTuned) -> None:
+        """Test a polished network and keep it with the run."""
+        key, plan = trial.key, self.space.plan(trial.architecture)
+        network = estimator.network(trial.architecture)
         validation, test = (
-            score(student, self.data.task, self.data.batches(split, self.c.evaluation_batch))
+            score(network, self.data.task, self.data.batches(split, self.c.evaluation_batch))
             for split in ("validation", "test")
         )
+        self.keep_curve(f"polish {key[:8]}", estimator.rows)
         target = self.folder / MEMBERS / key
         shutil.rmtree(target, ignore_errors=True)  # an unfinished earlier try: its result was never stored
-        save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=student)
+        save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=network)
         counted = {n: v for n, v in trial.values.items() if n != "error"}
         self.store.add(
             Trial(
@@ -253,7 +291,6 @@ class PruneWork(Work):
                 details={f"test_{n}": v for n, v in test.items()},
             )
         )
-        shutil.rmtree(scratch, ignore_errors=True)
 
     def measure(self) -> None:
         """Latency and memory of the unpruned network and of all that the fronts hold, in turns: what can be chosen by them."""
@@ -330,7 +367,7 @@ class PruneWork(Work):
                 self.store.set_meta("unpruned_test", score(self.supernet.model, self.data.task, batches))
             for done, member in enumerate(members):
                 if member.key not in tests:
-                    tests[member.key] = score(self._build(member.architecture), self.data.task, batches)
+                    tests[member.key] = score(self.run.network(self.supernet, member.trial), self.data.task, batches)
                 advance(done + 1, len(members))
         self.store.set_meta("tests", tests)
         self.write_report()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -49,6 +49,13 @@ class PruningSpace(ProductSpace):
         """The upper bound: without bounds the unpruned network, the best that there is."""
         return self.largest()
 
+    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
+        """Architectures from the smallest (at 0) to the largest (at 1), each containing those before it.
+
+        A dimension of weight w in (0, 1] is whole from w on; above 0 none is at its lower bound.
+        """
+        return lambda at: self.from_indices(np.ceil(np.minimum(1.0, at / weights) * (self._count - 1)).astype(np.int64))
+
     def values(self, architecture: Architecture) -> np.ndarray:
         return self.values_of(dict(architecture.choices))
 
@@ -81,6 +88,11 @@ class BinarySpace(PruningSpace):
 
     def __init__(self, shape: Shape, bits: int) -> None:
         super().__init__(shape, [BIT] * bits)
+
+    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
+        """As many parts as the place on the line says, those of the least weights."""
+        place = np.argsort(np.argsort(weights, kind="stable"))
+        return lambda at: self.from_indices((place < np.ceil(at * len(place))).astype(np.int64))
 
     def sample_values(self, n: int, rng: Generator) -> np.ndarray:
         bits = len(self.domains)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from secateur.architecture import Architecture
-from secateur.rng import Generator
 from secateur.spaces.domains import Range
 from secateur.spaces.pruning.base import Limit, PruningSpace, whole_numbers
 from secateur.spaces.pruning.plan import Plan, Shape
@@ -39,11 +38,9 @@ class Small(PruningSpace):
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
         return whole_numbers(choices, "heads", "units", "layers")
 
-    def spread(self, rng: Generator) -> Architecture:
-        """Denser towards narrow networks, which uniform draws hardly meet, and at full depth, whose pass holds the others."""
-        widths = ([n for n in domain.members() if n > 0] or [0] for domain in self.domains[:2])
-        heads, units = (known[int(len(known) * rng.random() ** 2)] for known in widths)
-        return self.from_values(np.array([heads, units, self.domains[2].high]))
+    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
+        """Widths grow along it; it is at full depth throughout, since the pass of a deep network holds those of all others."""
+        return super().line(np.array([*weights[:2], np.finfo(np.float64).tiny]))
 
     def depths(self, architecture: Architecture) -> list[Architecture]:
         """The architectures of equal heads and units at every smaller depth of the space: free with one forward pass."""

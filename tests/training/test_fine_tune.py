@@ -1,4 +1,4 @@
-"""Polishing: a student learns from its teacher, and nothing else changes."""
+"""Fine-tuning: a student learns from its teacher, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training.distillation import distillation_loss
-from secateur.training.polish import PolishTrainer, polish
+from secateur.training.fine_tune import FineTuneTrainer, fine_tune
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import training_arguments
+from secateur.training.teacher import told
 
 ONE_STEP = TrainingSettings(
     epochs=1, batch_size=8, learning_rate=1e-3, learning_rate_warmup=0.0, max_grad_norm=0.0, checkpoints=0
@@ -44,7 +45,7 @@ def test_the_step_is_that_of_plain_autograd(tmp_path, recorder, same, kind, weig
         labels=batch["labels"],
     )
     (outputs.loss + weight * term).backward()
-    trainer = PolishTrainer(
+    trainer = FineTuneTrainer(
         teacher,
         settings=settings,
         regression=kind == "regression",
@@ -75,7 +76,9 @@ def test_a_student_improves_and_the_teacher_stays(tmp_path, mode):
     settings = TrainingSettings(epochs=10, batch_size=8, learning_rate=1e-2, distillation_weight=0.1, checkpoints=0)
     seen = []
     student.train()
-    rows = polish(student, teacher, data, settings, tmp_path, progress=lambda step, steps, loss: seen.append((step, steps)))
+    rows = fine_tune(
+        student, data, settings, tmp_path, teacher=teacher, progress=lambda step, steps, loss: seen.append((step, steps))
+    )
     assert not any(module.training for module in student.modules())
     assert all(module.training == mode for module in teacher.modules())
     assert all(torch.equal(tensor, before[name]) for name, tensor in teacher.state_dict().items())
@@ -93,7 +96,7 @@ def test_the_teachers_word_is_followed(tmp_path):
         settings = TrainingSettings(
             epochs=10, batch_size=8, learning_rate=1e-2, distillation_weight=weight, temperature=1.0, checkpoints=0
         )
-        polish(student, teacher, data, settings, tmp_path / str(weight))
+        fine_tune(student, data, settings, tmp_path / str(weight), teacher=teacher)
         batch = data.collate(list(data.train))
         with torch.no_grad():
             distances.append(distillation_loss(student(**batch).logits, teacher(**batch).logits, temperature=1.0).item())
@@ -105,5 +108,41 @@ def test_a_teacher_is_asked_in_eval_mode(tmp_path):
     (student, teacher), modes = networks(), []
     teacher.train()
     teacher.register_forward_hook(lambda module, *_: modes.append((module.training, torch.is_grad_enabled())))
-    polish(student, teacher, toy_task_data(examples=8), ONE_STEP, tmp_path)
+    fine_tune(student, toy_task_data(examples=8), ONE_STEP, tmp_path, teacher=teacher)
     assert modes == [(False, False)]
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_what_a_teacher_said_once_trains_as_the_teacher_itself(tmp_path, kind):
+    """Asked for all examples at once or batch by batch: the same weights, but for the last digits of float32."""
+    ends = []
+    for once in (True, False):
+        data, (student, teacher) = toy_task_data(kind, examples=20), networks(kind)
+        teacher.eval()
+        examples = told(teacher, data, 7) if once else None
+        settings = TrainingSettings(epochs=3, batch_size=8, learning_rate=1e-3, distillation_weight=2.0, checkpoints=0)
+        fine_tune(student, data, settings, tmp_path / str(once), teacher=None if once else teacher, examples=examples)
+        ends.append(student.state_dict())
+    for name, tensor in ends[0].items():
+        torch.testing.assert_close(tensor, ends[1][name], rtol=1e-3, atol=1e-5)
+
+
+def test_a_pause_changes_nothing(tmp_path):
+    """Three epochs in one go, or paused after the first and the second, each by a new process's student."""
+    data, (student, _) = toy_task_data(examples=20), networks()
+    settings = TrainingSettings(epochs=3, batch_size=8, learning_rate=1e-3, checkpoints=1)
+    whole = copy.deepcopy(student)
+    fine_tune(whole, data, settings, tmp_path / "whole")
+    for until in (1, 1, 2, None):  # the second is what a kill after the checkpoint leaves to do
+        again = copy.deepcopy(student)
+        fine_tune(again, data, settings, tmp_path / "paused", until=until)
+    assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in whole.state_dict().items())
+
+
+def test_a_pause_is_no_end(tmp_path):
+    """The learning rate at the pause is that of the whole training."""
+    data, (student, _) = toy_task_data(examples=16), networks()
+    settings = TrainingSettings(epochs=4, batch_size=8, learning_rate=1e-3, learning_rate_warmup=0.0)
+    rows = fine_tune(student, data, settings, tmp_path, until=2)
+    assert rows[-1]["step"] == 4
+    assert rows[-1]["learning_rate"] == pytest.approx(1e-3 * 5 / 8)

@@ -1,0 +1,22 @@
+"""Layer dropping (Sajjad et al. 2022): some layers go, the rest is fine-tuned. No search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.methods.drops import kept
+from secateur.methods.standard import Standard
+
+
+class LayerDrop(Standard):
+    """Every number of layers from all to one, each fine-tuned by itself."""
+
+    spaces = ("layer",)
+    lists = True
+    budgets = False
+
+    def candidates(self) -> list[Architecture]:
+        layers = self.bench.space.shape.layers
+        chosen = [kept(layers, dropped, self.bench.c.drop) for dropped in range(1, layers)]
+        return [self.bench.space.from_values(np.isin(np.arange(layers), some).astype(np.int64)) for some in chosen]

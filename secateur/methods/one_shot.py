@@ -1,0 +1,67 @@
+"""One shot: fine-tune, order by importance, slice, fine-tune the slices with the unpruned network as teacher.
+
+No super-network: what weight sharing has to beat.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from secateur.architecture import Architecture
+from secateur.estimators.base import Estimator
+from secateur.methods.base import Step
+from secateur.methods.ordering import SCORED, order_by_importance
+from secateur.methods.standard import Standard
+from secateur.spaces.pruning.sizes import largest_below
+from secateur.supernet import Order, Supernet, reorder
+from secateur.supernet.order import ORDER
+from secateur.training.teacher import taught_by
+
+
+class OneShot(Standard):
+    """For each level some shapes of about that size, from all layers down to half of them: nothing is searched."""
+
+    spaces = ("small",)
+    lists = True
+    budgets = False
+
+    def network(self) -> Supernet:
+        supernet = super().network()
+        if self.bench.done("order"):
+            reorder(supernet, Order.from_arrays(load_file(self.bench.networks / ORDER)))
+        return supernet
+
+    def stages(self) -> list[Step]:
+        return [*super().stages(), ("order", lambda: order_by_importance(self.bench))]
+
+    def candidates(self) -> list[Architecture]:
+        """One of each level before the second of each."""
+        bench = self.bench
+        whole = bench.supernet.body_parameters(bench.supernet.whole)
+        limits = [bound.resolve(whole) for bound in bench.c.levels()]
+        some = self.bench.space.domains[2].members()
+        most = [depth for depth in some if depth >= some[-1] / 2]
+        places = np.unique(np.linspace(0, len(most) - 1, bench.c.candidates).round().astype(int))[::-1]
+        found = (self._shape(most[place], limit) for place in places for limit in limits)
+        return [architecture for architecture in found if architecture is not None]
+
+    def _shape(self, depth: int, limit: float) -> Architecture | None:
+        """The widest of so many layers within the limit, heads and units cut by the same share."""
+        space = self.bench.space
+        widths = [domain.members() for domain in space.domains[:2]]
+
+        def line(at: float) -> Architecture:
+            heads, units = (known[math.ceil(at * (len(known) - 1))] for known in widths)
+            return space.make({"heads": heads, "units": units, "layers": depth})
+
+        return largest_below(space, line, self.bench.supernet.body_parameters, limit)
+
+    def estimators(self) -> list[Estimator]:
+        bench = self.bench  # the network that is sliced is also the teacher
+        return [self._fine_tuned(bench.supernet, **taught_by(bench.supernet.model, bench.data, bench.c.evaluation_batch))]
+
+    def passes(self) -> dict[str, float]:
+        return {**super().passes(), "order": 3.0 * min(SCORED, len(self.bench.data.train))}

@@ -1,0 +1,41 @@
+"""Heads and units sorted by importance, for every method that slices from the front."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safetensors.numpy import save_file
+
+from secateur.methods.base import Bench
+from secateur.rng import generator
+from secateur.supernet import Importance, importance, reorder
+from secateur.supernet.order import ORDER
+from secateur.tasks import Examples
+from secateur.writing import whole
+
+#: Training examples that importance is computed on.
+SCORED = 1024
+
+
+def scored_part(bench: Bench, count: int = SCORED) -> Examples:
+    """A random part of the training data: they may be sorted by label."""
+    some = generator(bench.c.seed, "order").permutation(len(bench.data.train))[:count]
+    return Examples({name: [values[i] for i in some] for name, values in bench.data.train.columns.items()})
+
+
+def order_by_importance(bench: Bench) -> None:
+    """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
+    examples = scored_part(bench, SCORED)
+    with bench.progress.bar("scoring heads and units") as advance:
+        total = -(-len(examples) // 32)
+
+        def batches() -> Any:
+            for done, batch in enumerate(bench.data.batches(examples, 32)):
+                advance(done + 1, total)
+                yield {name: value.to(bench.device) for name, value in batch.items()}
+
+        scores: Importance = importance(bench.supernet, batches())
+    order = scores.order()
+    with whole(bench.networks / ORDER) as draft:
+        save_file({**scores.as_arrays(), **order.as_arrays()}, draft)
+    reorder(bench.supernet, order)

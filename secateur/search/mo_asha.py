@@ -1,0 +1,118 @@
+"""Multi-objective asynchronous successive halving (Li et al. 2020, Schmucker et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
+from secateur.pareto import epsilon_net, ranks
+from secateur.rng import Generator
+from secateur.search.random import Random
+from secateur.spaces.base import Space
+from secateur.trial import Status, Trial
+
+#: How the members of one front are ordered: by what is told first, or each as far as can be from those before it.
+ORDERS = ("told", "epsilon-net")
+
+
+class MoAsha(Random):
+    """Random architectures at the least budget; the best 1/eta of a rung go on to the next one, with eta times the budget.
+
+    The best are those of the lowest non-dominated front; `order` ranks the members of one front. A trial that goes on continues
+    the one it was. As soon as one may go on, it does, from the highest rung down: no worker waits for a rung to be full.
+
+    `contenders` are tried instead of random draws. Then it is known how many will come to a rung: nothing goes on before all
+    are there, and at least one always does.
+    """
+
+    name = "mo-asha"
+
+    def __init__(
+        self,
+        space: Space,
+        objectives: Sequence[Objective],
+        *base: Any,
+        least: float = 1.0,
+        most: float = 9.0,
+        eta: int = 3,
+        order: str = "told",
+        contenders: Sequence[Architecture] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(space, objectives, *base, **more)
+        if order not in ORDERS:
+            raise ConfigurationError(f"`order` must be one of {', '.join(ORDERS)}, got {order}.")
+        self.rungs = rungs(least, most, eta)
+        self.eta = eta
+        self.order = order
+        self.contenders = contenders
+
+    def _next_trial(self, rng: Generator) -> Trial | None:
+        for low, high in reversed(list(pairwise(self.rungs))):
+            for trial in self.promotable(low):
+                if self._is_new(trial.architecture, high):
+                    return Trial(self.asked, trial.architecture, Status.RUNNING, budget=high, continues=trial.id)
+        if self.contenders is None:
+            architecture = self._new_architecture(rng)
+        else:
+            architecture = next((a for a in self.contenders if self._is_new(a)), None)
+        return None if architecture is None else Trial(self.asked, architecture, Status.RUNNING, budget=self.rungs[0])
+
+    def promotable(self, rung: float) -> list[Trial]:
+        """The best 1/eta of what was told on a rung, the best first, whether they have gone on or not."""
+        ranked = self.ranked(rung)
+        if self.contenders is None:
+            return ranked[: len(ranked) // self.eta]
+        expected = len({a.key for a in self.contenders})
+        for _ in range(self.rungs.index(rung)):
+            expected = max(1, expected // self.eta)
+        there = sum(t.budget == rung for t in self.history)  # those that failed were there too
+        return ranked[: max(1, expected // self.eta)] if there == expected else []
+
+    def ranked(self, rung: float) -> list[Trial]:
+        """What was told on a rung, the best first: by non-dominated fronts, then by `order`."""
+        ended = [t for t in self.history if t.complete and t.budget == rung and t.id is not None]
+        points = self.points(ended)
+        front = ranks(points)
+        place = np.arange(len(ended))
+        if self.order == "epsilon-net":
+            for rank in np.unique(front):
+                members = np.flatnonzero(front == rank)
+                place[members[epsilon_net(points[members])]] = np.arange(len(members))
+        return [ended[i] for i in np.lexsort((place, front))]
+
+    def may_continue(self, left: int) -> set[str]:
+        """Those that have not gone on and would still be among the best if all that is left came below them."""
+        found: set[str] = set()
+        for low, high in pairwise(self.rungs):
+            ranked = self.ranked(low)
+            room = (len(ranked) + left) // self.eta
+            found |= {t.key for t in ranked[:room] if self._is_new(t.architecture, high)}
+        return found | {t.key for t in self.pending.values()}
+
+    def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
+        return (architecture.key, self.rungs[0] if budget is None else budget) not in self.seen
+
+
+def rungs(least: float, most: float, eta: int) -> tuple[float, ...]:
+    """least, least · eta, … below most, then most.
+
+    Raises ConfigurationError where these are no rungs.
+    """
+    faults = []
+    if eta < 2:
+        faults.append(f"`eta` must be at least 2, got {eta}.")
+    if not 0 < least <= most:
+        faults.append(f"the least budget must be above 0 and at most the largest ({most:g}), got {least:g}.")
+    if faults:
+        raise ConfigurationError(faults)
+    found = [least]
+    while found[-1] * eta < most:
+        found.append(found[-1] * eta)
+    return (*found, most) if most > found[-1] else tuple(found)
