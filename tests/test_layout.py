@@ -85,7 +85,7 @@ JOB = [
     ["fitting", "searching"],
     ["settings"],
     ["forms"],
-    ["baselines", "efforts", "prediction", "proxies", "training"],
+    ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
     ["run", "training_status"],
     ["report"],
     ["stages"],

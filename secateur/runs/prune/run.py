@@ -242,7 +242,7 @@ class PruneRun(RunFolder):
 
     @property
     def front(self) -> Front[PruneMember]:
-        """The Pareto set of what can be had: every sub-network whose weights there are, with the better of them. Where latencies
+        """The Pareto set of what can be had: every sub-network whose weights are kept, with the better of them. Where latencies
         were predicted, of those that were measured since, and the bounds hold for what was measured."""
         trials, tests, measured = self.trials, self.tests, self.measured
         polished = {t.key: t for t in trials if t.origin == POLISH}
