@@ -27,9 +27,9 @@ def test_names_serve_jobs() -> None:
     assert catalogue.names("space") == (*catalogue.names("space", "prune"), *catalogue.names("space", "design"))
     assert "decoder" not in catalogue.names("space", "prune")
     assert catalogue.names("space", "design") == ("decoder",)
-    assert (
-        (*catalogue.names("searcher", "prune"), "exact") == catalogue.names("searcher") == catalogue.names("searcher", "design")
-    )
+    every = set(catalogue.names("searcher"))
+    assert set(catalogue.names("searcher", "prune")) == every - {"exact"}
+    assert set(catalogue.names("searcher", "design")) == every - {"mo-asha"}
     assert catalogue.names("strategy", "design") == ()
     assert catalogue.find("space", "small", "prune") is catalogue.find("space", "small")
     with pytest.raises(UnknownNameError, match=r"unknown space `small`\. Known: decoder\."):

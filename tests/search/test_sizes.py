@@ -52,7 +52,7 @@ def test_what_a_searcher_does_not_have_is_refused(searcher: str) -> None:
     [
         ("mo-rea", {"population": 4, "sample": 5}, r"`sample` must lie in 1…`population` \(4\), got 5"),
         ("nsga2", {"population": 1}, "`population` must be at least 2"),
-        ("local", {"population": 5, "sample": 5}, "`sample` cannot be set: the searcher `local` has none"),
+        ("local", {"sample": 5}, "`sample` cannot be set: the searcher `local` has none"),
     ],
 )
 def test_sizes_that_cannot_be(searcher: str, given: dict[str, Any], said: str) -> None:
