@@ -64,6 +64,7 @@ TOY_DESIGN: dict[str, object] = {
 TOY_PRUNE: dict[str, object] = {"epochs": 1.0, "trials": 12, "polish_at": ["50%"], "polish_epochs": 1.0}
 TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "trials": 10}
+TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -199,12 +200,14 @@ def hurry() -> Iterator[None]:
     import secateur.runs.prune.stages as stages
     from secateur.devices.steadiness import check_steady
     from secateur.runs.bench.proxies import ProxySettings
+    from secateur.runs.bench.pruning_settings import PruningSettings
     from secateur.runs.bench.search import SearchSettings
     from secateur.runs.design.settings import DesignSettings
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(check_steady.__kwdefaults__, {"seconds": 0.02}))
         toys_of = {DesignSettings: TOY_DESIGN, PruneSettings: TOY_PRUNE, ProxySettings: TOY_PROXIES, SearchSettings: TOY_SEARCH}
+        toys_of[PruningSettings] = TOY_BENCH
         for settings, toys in toys_of.items():
             stack.enter_context(hurried(settings, toys))
         stack.enter_context(mock.patch.object(stages, "SECONDS", 0.05))

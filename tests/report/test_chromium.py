@@ -15,10 +15,11 @@ import sys
 
 import pytest
 
-from secateur.report import design_rows, prune_rows, write_report
+from secateur.report import bench_page, design_rows, prune_rows, write_report
 from secateur.report.compare_page import compare_html
 from secateur.report.compare_rows import Comparison
 from secateur.report.proxies_page import proxies_html
+from secateur.report.rows import Column, Table
 
 from .test_compare_rows import OBJECTIVES, run
 
@@ -114,7 +115,26 @@ def pages(large_run, design_run, tmp_path_factory):
     }
     runs = [run("a", [(0.5, 50.0), (0.4, 60.0)]), run("b", [(0.3, 70.0)], 1), run("c", [(0.6, 40.0)], searcher="local")]
     (folder / "compare.html").write_text(compare_html(Comparison(runs, OBJECTIVES)), encoding="utf-8")
-    return written | {name: folder / f"{name}.html" for name in ("proxies", "compare")}
+    (folder / "bench.html").write_text(bench(), encoding="utf-8")
+    return written | {name: folder / f"{name}.html" for name in ("proxies", "compare", "bench")}
+
+
+def bench():
+    """A page of a bench with every kind of its figures, and names that must not be taken for HTML."""
+    names = [f"<i>arm {i}</i>" for i in range(7)]
+    courses = {name: ([1.0, 2.0], [0.5, 0.0], [0.1, 0.1]) for name in names}
+    figures = {
+        "over <b>time</b>": bench_page.courses_figure(courses, "trials", "regret", log=True),
+        "boxes": bench_page.boxes_figure({name: [3.1, 3.2] for name in names}, "hypervolume"),
+        "sizes": bench_page.histogram_figure([0.2, 0.3, 1.0]),
+        "levels": bench_page.levels_figure(courses, names),
+        "fronts": bench_page.fronts_figure({name: ([0.1, 0.9], [0.4, 0.2]) for name in names}, 0.19, names[:3]),
+    }
+    table = Table(
+        [Column("arm", "arm"), *(Column(n, n, "score") for n in names)], [{"arm": "a", **dict.fromkeys(names, "3.1")}]
+    )
+    sections = [bench_page.Section("Figures", "a caption", None, figures), bench_page.Section("Table", table=table)]
+    return bench_page.bench_html("A bench", ["a note"], sections)
 
 
 def test_every_figure_is_drawn_and_a_link_sorts_the_table(browser, pages, large_run):
@@ -184,7 +204,7 @@ def test_other_axes_of_a_comparison_can_be_chosen(browser, tmp_path):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["prune", "design", "proxies", "compare"])
+@pytest.mark.parametrize("name", ["prune", "design", "proxies", "compare", "bench"])
 def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
     script = f"""
       document.querySelectorAll("details").forEach((details) => {{ details.open = true; }});
@@ -194,7 +214,7 @@ def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
 
     (needed, figures), picture = browser.browse(pages[name], script, width=width, picture=True)
     assert needed <= width
-    assert {"prune": 7, "design": 6, "proxies": 3, "compare": 2}[name] == len(figures)
+    assert {"prune": 7, "design": 6, "proxies": 3, "compare": 2, "bench": 5}[name] == len(figures)
     assert all(drawn for figure, drawn in figures if figure != "space")
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000  # a blank page takes a few thousand
