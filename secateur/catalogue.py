@@ -56,6 +56,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "standard": Entry("secateur.methods.standard:Standard", "every candidate fine-tuned by itself", ("prune",)),
         "one-shot": Entry("secateur.methods.one_shot:OneShot", "slices of the fine-tuned network, distilled", ("prune",)),
         "layer-drop": Entry("secateur.methods.layer_drop:LayerDrop", "layers dropped, the rest fine-tuned", ("prune",)),
+        "head-pruning": Entry("secateur.methods.head_pruning:HeadPruning", "heads of low gradient removed", ("prune",)),
+        "fisher": Entry(
+            "secateur.methods.fisher.method:Fisher", "masks by Fisher information, tuned by least squares", ("prune",)
+        ),
     },
     "backbone": {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),

@@ -11,6 +11,7 @@ from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
 
 if TYPE_CHECKING:
+    from secateur.estimators.latency_model import LatencyModel
     from secateur.spaces.pruning import PruningSpace
     from secateur.supernet import Supernet
     from secateur.tasks import TaskData
@@ -31,10 +32,16 @@ class Bench(Protocol):
     space: PruningSpace
     device: str
     progress: Any
+    #: Tokens of a text that operations are counted for.
+    length: int
     #: Where trainings are logged to.
     logs: Logs
     #: Where a method keeps its network.
     networks: Path
+
+    @property
+    def latency_model(self) -> LatencyModel | None:
+        """What predicts latencies in the search, where it goes by them. It is fitted after the method's stages."""
 
     def done(self, stage: str) -> bool:
         """Whether a stage has ended well."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Iterator, Mapping
 
+import torch
 from safetensors.numpy import save_file
 
 from secateur.methods.base import Bench
@@ -23,18 +25,25 @@ def scored_part(bench: Bench, count: int = SCORED) -> Examples:
     return Examples({name: [values[i] for i in some] for name, values in bench.data.train.columns.items()})
 
 
-def order_by_importance(bench: Bench) -> None:
-    """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
-    examples = scored_part(bench, SCORED)
-    with bench.progress.bar("scoring heads and units") as advance:
-        total = -(-len(examples) // 32)
+@contextlib.contextmanager
+def scored_batches(bench: Bench, title: str, count: int = SCORED) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
+    """Such a part in batches on the bench's device, with a bar of this title."""
+    examples = scored_part(bench, count)
+    total = -(-len(examples) // 32)
+    with bench.progress.bar(title) as advance:
 
-        def batches() -> Any:
+        def batches() -> Iterator[Mapping[str, torch.Tensor]]:
             for done, batch in enumerate(bench.data.batches(examples, 32)):
                 advance(done + 1, total)
                 yield {name: value.to(bench.device) for name, value in batch.items()}
 
-        scores: Importance = importance(bench.supernet, batches())
+        yield batches()
+
+
+def order_by_importance(bench: Bench) -> None:
+    """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
+    with scored_batches(bench, "scoring heads and units") as batches:
+        scores: Importance = importance(bench.supernet, batches)
     order = scores.order()
     with whole(bench.networks / ORDER) as draft:
         save_file({**scores.as_arrays(), **order.as_arrays()}, draft)

@@ -198,11 +198,17 @@ class PruneWork(Work):
     def _costs(self, names: Sequence[str]) -> list[Estimator]:
         """Estimators for those of latency and memory that are named: as the latency model predicts it, and measured."""
         found = self._measuring([name for name in names if name != "latency"])
-        if self._timed:
-            model = LatencyModel.from_dict(self.store.get_meta("latency_model"), PrunedParts(self.supernet.shape))
-            model.check(self._setup(self.length, SECONDS))
+        if (model := self.latency_model) is not None:
             found.append(PredictedLatency(model))
         return found
+
+    @property
+    def latency_model(self) -> LatencyModel | None:
+        if not self._timed:
+            return None
+        model = LatencyModel.from_dict(self.store.get_meta("latency_model"), PrunedParts(self.supernet.shape))
+        model.check(self._setup(self.length, SECONDS))
+        return model
 
     def _counted(self) -> dict[str, float]:
         """The unpruned network's counts."""

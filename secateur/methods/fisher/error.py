@@ -1,0 +1,56 @@
+"""Error of a sub-network with tuned masks, and no training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from secateur.architecture import Architecture, digest
+from secateur.errors import EvaluationFailure
+from secateur.estimators.base import Estimator, Evaluation
+from secateur.estimators.own_weights import save_weights
+from secateur.estimators.shared_weights import score, weights_digest
+from secateur.methods.fisher.tune import DAMPING, LARGEST, tuned
+from secateur.spaces.pruning import PruningSpace
+from secateur.supernet import Supernet
+from secateur.tasks import TaskData
+
+
+class TunedMasksError(Estimator):
+    """`error` on validation data of the sub-network tuned on `batches`. Its weights are kept in `folder`/key."""
+
+    yields = ("error",)
+    cost = 2
+
+    def __init__(
+        self,
+        supernet: Supernet,
+        space: PruningSpace,
+        data: TaskData,
+        batches: Sequence[Mapping[str, torch.Tensor]],
+        folder: Path,
+        *,
+        batch_size: int = 64,
+    ) -> None:
+        self.supernet, self.space, self.data = supernet, space, data
+        self.batches, self.folder, self.batch_size = batches, folder, batch_size
+
+    @cached_property
+    def fingerprint(self) -> str:
+        tuning = f"{DAMPING} {LARGEST} {len(self.batches)}"
+        return digest("tuned masks", weights_digest(self.supernet.model), self.data.fingerprint, tuning)
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        return [self._one(architecture) for architecture in architectures]
+
+    def _one(self, architecture: Architecture) -> Evaluation:
+        network, _ = tuned(self.supernet, self.space.plan(architecture), self.batches)
+        try:
+            found = score(network, self.data.task, self.data.batches("validation", self.batch_size))
+        except EvaluationFailure as failure:
+            return Evaluation(failure=str(failure))
+        save_weights(network, self.folder / architecture.key)
+        return Evaluation({"error": found.pop("error")}, details=found)
