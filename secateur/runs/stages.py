@@ -150,10 +150,14 @@ class Work(ABC):
         if not study.front().members:
             raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
 
+    def time_limit(self) -> float | None:
+        """The seconds that a run may take until its search ends, or None."""
+        return None
+
     def _seconds(self) -> float | None:
         """What is left for the search of the seconds that the user gave; each worker has as many. Raises StudyError where
         nothing is left."""
-        given = getattr(self.c, "seconds", None)
+        given = self.time_limit()
         if given is None:
             return None
         spent = sum(row.spent for row in self.journal.rows() if row.name != "search")

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import secateur
+from secateur import catalogue
+from secateur.cli import app
 from secateur.errors import ConfigurationError, Stopped, StudyError
 from secateur.estimators.own_weights import WEIGHTS
 from secateur.study import Journal
@@ -137,3 +140,14 @@ def test_what_a_method_cannot_do_is_refused(quick_prune: Any, tmp_path: Path, ch
     with pytest.raises(ConfigurationError, match=said):
         quick_prune(tmp_path / "run", **changes)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", ["layer-drop", "one-shot", "head-pruning", "fisher"])
+def test_the_command_line_need_not_name_the_space(
+    method: str, model_folder: Path, data_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("secateur.verbs.prune.start", lambda settings, *_: seen.append(settings))
+    words = ["prune", "--model", str(model_folder), "--data", str(data_file), "--text", "review", "--label", "verdict"]
+    CliRunner().invoke(app, [*words, "--method", method, "--to", str(tmp_path / "run")])
+    assert [settings.space for settings in seen] == [catalogue.find("method", method).spaces[0]]

@@ -186,7 +186,7 @@ class Sizes(Cell):
 
         settings = find("run", "prune").settings.resolve({n: v for n, v in self.given.items() if n != "to"})
         supernet = Supernet(load_model(settings.model, settings.task_data(tokenizer_of(settings.model)), seed=0, device="cpu"))
-        space = find("space", settings.space)(supernet.shape, **settings.limits())
+        space = find("space", str(settings.space))(supernet.shape, **settings.limits())
         whole = supernet.parameters(supernet.whole)
         drawn = space.sample_many(self.count, generator(settings.seed, "sizes"))
         shares = [supernet.parameters(space.plan(a)) / whole for a in drawn]

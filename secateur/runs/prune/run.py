@@ -356,7 +356,7 @@ class PruneRun(RunFolder):
 
     @cached_property
     def space(self) -> PruningSpace:
-        space: PruningSpace = find("space", self.configuration.space)(Shape(**self.shape), **self.configuration.limits())
+        space: PruningSpace = find("space", str(self.configuration.space))(Shape(**self.shape), **self.configuration.limits())
         return space
 
     @cached_property

@@ -105,7 +105,9 @@ class PruneSettings(RunSettings):
     max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
     validation_share: float = option(0.3, "Share of the training data used for validation.", panel=_DATA, above=0, below=1)
     test_share: float = option(0.2, "Share held out for testing if the data have no test set.", panel=_DATA, above=0, below=1)
-    space: str = option("small", f"{explained('space', 'prune')}.")
+    space: str | None = option(
+        None, f"{explained('space', 'prune')}; by default small, or what the method prunes in where that is another."
+    )
     heads: str | None = option(None, "Range of heads per layer: 4..12, 4..12:2 (steps of 2).", panel=_SPACE)
     units: str | None = option(None, "Range of units per layer: 256..1536:64, :64.", panel=_SPACE)
     layers: str | None = option(None, "Range of layers: 2..6.", panel=_SPACE)
@@ -245,7 +247,8 @@ class PruneSettings(RunSettings):
             out.setdefault("space", kind.spaces[0])
             if kind.lists:
                 return out
-        out.setdefault("searcher", usual_searcher(out.get("space", cls.space)))
+        out.setdefault("space", "small")
+        out.setdefault("searcher", usual_searcher(out["space"]))
         return out
 
     def contradictions(self) -> list[str]:

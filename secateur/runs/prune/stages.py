@@ -84,7 +84,7 @@ class PruneWork(Work):
             raise ConfigurationError(f"`max_length` must be at most {longest} for this model, got {self.c.max_length}.")
         cost = Cost(self.supernet, self.space, length=self.length)
         least, most = (e.values for e in cost.evaluate([self.space.smallest(), self.space.largest()]))
-        check_bounds(self.c.space, self.asked(), least, most, self._counted())
+        check_bounds(self.space.name, self.asked(), least, most, self._counted())
 
     def stages(self) -> list[Stage]:
         steps = [Stage(*step) for step in self.method.stages()]
@@ -111,6 +111,10 @@ class PruneWork(Work):
         if not (self.c.aimed and limits):
             return None
         return Aim(aimed(self.space, self.supernet.body_parameters, limits), self.c.aimed)
+
+    def time_limit(self) -> float | None:
+        given: float | None = self.c.seconds
+        return given
 
     def after_trial(self, study: Any, left: int) -> None:
         self.method.ended(study, left)
