@@ -69,6 +69,6 @@ def test_python_shows_plain_types_and_what_each_parameter_is_for():
         assert not any(word in shown for word in ("Annotated", "typer", "Option", "'Folder'", "'Shown'")), shown
     told = inspect.getdoc(secateur.prune)
     assert "\n\nParameters:\n    model: A folder with a pre-trained Transformer, or a name on the hub.\n" in told
-    assert "    evaluation_batch: Examples per batch when scoring. By default 64.\n" in told
+    assert "where you give --seconds instead. By default 100.\n" in told
     assert {"prune", "design", "resume", "open_run", "__version__"} <= set(dir(secateur))
     assert "import_module" not in dir(secateur)
