@@ -141,7 +141,7 @@ def completed(*words: str) -> list[str]:
         (["prune", "--to", "a"], []),
         (["design", "--device", "a"], ["auto"]),
         (["design", "--backbone", ""], ["gpt2", "transformer_xl"]),
-        (["measure", "model", "--runtime", "o"], ["onnx", "onnx-int8"]),
+        (["measure", "model", "--runtime", "o"], ["onnx", "onnx-int8", "onnx-int4"]),
         (["evaluate", "model", "--preset", ""], ["lts14"]),
         (["evaluate", "model", "--device", "c"], ["cpu", "cuda"]),
     ],

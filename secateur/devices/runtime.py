@@ -1,4 +1,4 @@
-"""What runs a network while it is timed: torch or ONNX Runtime, in float32 or with int8 weights."""
+"""What runs a network while it is timed: torch or ONNX Runtime, in float32 or with quantised weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from secateur.devices.device import resolve_device
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 from secateur.export.onnx import export_onnx, need, onnx_inputs, onnx_session
-from secateur.export.quantise import quantise_int8
+from secateur.export.quantise import QUANTISERS
+from secateur.export.scored import FILES
 
 
 def check_setup(setup: Setup) -> torch.device:
@@ -68,8 +69,8 @@ def running(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup) -> Ite
 
 def exported(model: nn.Module, folder: Path, setup: Setup) -> Path:
     """The network as the file that the setup's runtime reads."""
-    path = export_onnx(model, folder / "model.onnx", kind=setup.kind)
-    return quantise_int8(path, folder / "model.int8.onnx").path if setup.runtime == "onnx-int8" else path
+    path, form = export_onnx(model, folder / FILES["onnx"], kind=setup.kind), setup.runtime.removeprefix("onnx-")
+    return QUANTISERS[form](path, folder / FILES[form]).path if form in QUANTISERS else path
 
 
 def int8_copy(model: nn.Module) -> nn.Module:

@@ -27,7 +27,7 @@ def runtime_memory(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup)
         found = peak_memory(small, inputs)
         return Memory(found.weights + sum(map(_packed_bytes, small.modules())), found.activations)
     with tempfile.TemporaryDirectory(prefix="secateur-onnx-") as name:
-        return _onnx_memory(exported(model, Path(name), setup), inputs, Path(name))
+        return onnx_memory(exported(model, Path(name), setup), inputs, Path(name))
 
 
 def _packed_bytes(module: nn.Module) -> int:
@@ -38,8 +38,9 @@ def _packed_bytes(module: nn.Module) -> int:
     return int(weight.numel() * weight.element_size()) + (0 if bias is None else int(bias.numel() * bias.element_size()))
 
 
-def _onnx_memory(path: Path, inputs: Mapping[str, Tensor], folder: Path) -> Memory:
-    """From the graph that ONNX Runtime makes of the file, and the sizes of what its nodes give in one pass."""
+def onnx_memory(path: Path, inputs: Mapping[str, Tensor], folder: Path) -> Memory:
+    """From the graph that ONNX Runtime makes of the file, and the sizes of what its nodes give in one pass. `folder` is for
+    what it writes on the way."""
     import onnx
     import onnxruntime
 
@@ -52,14 +53,16 @@ def _onnx_memory(path: Path, inputs: Mapping[str, Tensor], folder: Path) -> Memo
     session.run(None, onnx_inputs(session, inputs))
     events = json.loads(Path(session.end_profiling()).read_text(encoding="utf-8"))
     graph = onnx.load(folder / "optimised.onnx", load_external_data=False).graph
-    weights = sum(math.prod(w.dims) * _bytes_of(onnx, w.data_type) for w in graph.initializer)
+    weights = sum(math.ceil(math.prod(w.dims) * _bytes_of(onnx, w.data_type)) for w in graph.initializer)
     nodes = {node.name: node for node in graph.node}
     ran = [event for event in events if event.get("cat") == "Node" and event["name"].endswith("_kernel_time")]
     order = [(nodes[name], event["args"]) for event in ran if (name := event["name"].removesuffix("_kernel_time")) in nodes]
     return Memory(weights, _most_alive(order, {value.name for value in graph.output}))
 
 
-def _bytes_of(onnx: Any, kind: int) -> int:
+def _bytes_of(onnx: Any, kind: int) -> float:
+    if kind in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4):
+        return 0.5
     return int(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind)).itemsize)
 
 

@@ -14,6 +14,7 @@ RUNTIMES = {
     "torch-int8": "torch, linear layers with int8 weights",
     "onnx": "ONNX Runtime, float32",
     "onnx-int8": "ONNX Runtime, int8 weights",
+    "onnx-int4": "ONNX Runtime, four-bit weights",
 }
 #: The names of devices; the group is a GPU's number.
 DEVICE_NAME = re.compile(r"auto|cpu|cuda(?::(\d+))?")
@@ -35,7 +36,7 @@ class Setup(Settings):
     )
     kind: str = option("classification", "The kind of task that the network is for.", known=tuple(KINDS))
     runtime: str = option(
-        "torch", "torch, torch-int8, onnx or onnx-int8 (all but torch on the CPU only).", known=tuple(RUNTIMES)
+        "torch", "torch, torch-int8, onnx, onnx-int8 or onnx-int4 (all but torch on the CPU only).", known=tuple(RUNTIMES)
     )
     seconds: float = option(5.0, "Stop repeating after this many seconds, steady or not.", above=0, most=DAY)
 

@@ -72,7 +72,6 @@ def described(layers: Any, width: int, heads: Any, inner: Any) -> tuple[Any, ...
 class DecoderLatency(PredictedLatency, LayerSums):
     """The predicted latency of decoders, also as sums over layers."""
 
-    yields: tuple[str, ...] = ("latency",)
     added = (True,)
 
     def parts(self, backbone: str, width: int, heads: np.ndarray, inner: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ import torch
 from secateur.anatomy.inputs import no_cache
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.latency import Latency, measure_latency
+from secateur.devices.memory import peak_memory
+from secateur.devices.runtime_memory import onnx_memory
 from secateur.devices.setup import Setup
 from secateur.errors import EvaluationFailure
 from secateur.estimators.shared_weights import Batch, score
@@ -49,7 +52,8 @@ def judge_forms(
     latencies = _time(network, folder, list(found), replace(setup, device="cpu", seconds=SECONDS), steps)
     if any(latency.loaded for latency in latencies.values()):
         said.append("The machine was busy with other work while the formats were timed.")
-    forms = tuple(Form(name, size, scores.get(name), latencies[name].median) for name, size in found.items())
+    room = _memory(network, folder, list(found), setup)
+    forms = tuple(Form(name, size, scores.get(name), latencies[name].median, room[name]) for name, size in found.items())
     threads = f"{setup.threads} thread{'s' if setup.threads != 1 else ''}"
     return Forms(forms, metric, unscored, f"batch {setup.batch} × {setup.length} on the CPU, {threads}", tuple(said))
 
@@ -92,6 +96,17 @@ def _time(network: Any, folder: Path, names: Sequence[str], setup: Setup, steps:
                 quickest[name] = latency
             steps.step()
     return quickest
+
+
+def _memory(network: Any, folder: Path, names: Sequence[str], setup: Setup) -> dict[str, float]:
+    """The peak of a pass, in bytes, of each form."""
+    inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind)
+    found = {}
+    for name in names:
+        with TemporaryDirectory(prefix="secateur-onnx-") as scratch:
+            peak = peak_memory(network, inputs) if name == "torch" else onnx_memory(folder / FILES[name], inputs, Path(scratch))
+        found[name] = float(peak.peak)
+    return found
 
 
 def _run(name: str, network: Any, folder: Path, inputs: dict[str, torch.Tensor], threads: int) -> Callable[[], object]:

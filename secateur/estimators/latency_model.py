@@ -192,7 +192,7 @@ def _conditions(setup: Setup) -> dict[str, Any]:
 class PredictedLatency(Estimator):
     """`latency` in seconds by a LatencyModel: free, so that bounds on it are checked before anything is built."""
 
-    yields = ("latency",)
+    yields: tuple[str, ...] = ("latency",)
     cost: ClassVar[int] = 0
 
     def __init__(self, model: LatencyModel, *, identity: str = "") -> None:

@@ -1,4 +1,4 @@
-"""From a sub-network to a folder that loads anywhere: checkpoint, ONNX, int8, verification and model card."""
+"""From a sub-network to a folder that loads anywhere: checkpoint, ONNX, quantisation, verification and model card."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def export(
     model: Any = None,
     onnx: bool = False,
     int8: bool = False,
+    int4: bool = False,
     kind: str = "classification",
     facts: dict[str, Any] | None = None,
     judge: Judge | None = None,
 ) -> Exported:
     """Write the plan's sub-network to a new folder, compare its forms, and describe it in a README.md.
 
-    `model` is the polished network, where there is one. `int8` includes `onnx`. `facts` go to the model card, and
+    `model` is the polished network, where there is one. `int8` and `int4` include `onnx`. `facts` go to the model card, and
     so does what `judge` says of the ONNX forms. The folder appears only when all is written and every difference is small
     enough. Raises ExportError, or MissingExtraError before anything is written.
     """
@@ -39,7 +40,7 @@ def export(
     from secateur.export.checkpoint import new_folder, write_checkpoint
     from secateur.export.verify import longest_text, padded_batch, verify
 
-    if onnx or int8:
+    if onnx or int8 or int4:
         need_onnx()
     extracted = supernet.extract(plan) if model is None else model
     token_types = "token_type_ids" in getattr(tokenizer, "model_input_names", ()) and (
@@ -50,7 +51,8 @@ def export(
         reloaded = load(unfinished)
         batch = padded_batch(reloaded, kind, token_types=token_types)
         differences = verify(supernet, plan, reloaded, extracted=extracted, polished=model is not None, batch=batch)
-        more, ratio = write_forms(reloaded, unfinished, onnx=onnx, int8=int8, kind=kind, token_types=token_types)
+        asked: dict[str, Any] = {"onnx": onnx, "int8": int8, "int4": int4}
+        more, ratios = write_forms(reloaded, unfinished, **asked, kind=kind, token_types=token_types)
         differences |= more
         forms = judge(reloaded, unfinished) if judge is not None and more else None
         length = min(128, longest_text(reloaded.config))
@@ -65,7 +67,7 @@ def export(
             "shape": {"layers": supernet.shape.layers, "heads": supernet.shape.heads, "units": supernet.shape.units},
             "differences": differences,
             "onnx": "onnx" in differences,
-            "int8_ratio": ratio,
+            "ratios": ratios,
             "forms": forms,
             **(facts or {}),
         }

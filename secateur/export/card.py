@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from secateur import __version__
-from secateur.export.scored import Forms
+from secateur.export.scored import FILES, Forms
 
 #: What each difference in the card compares.
 _COMPARED = {
@@ -15,6 +15,7 @@ _COMPARED = {
     "reloaded": "extracted vs. reloaded from this folder",
     "onnx": "reloaded, and `model.onnx`",
     "int8": "reloaded, and `model.int8.onnx` (eight-bit weights: some difference is expected)",
+    "int4": "reloaded, and `model.int4.onnx` (four-bit weights: some difference is expected)",
 }
 
 
@@ -25,8 +26,8 @@ def model_card(facts: Mapping[str, Any]) -> str:
     After, and before with `unpruned_`: `validation` and `test` (scores in the metric's unit, with `chance_validation` and
     `chance_test`; `chance` says what these are of), `perplexity`, `latency`, `prompt_latency` and `token_latency` (seconds),
     `memory` (bytes), `parameters`, `body_parameters`, `macs`. `measured_on` (text), `macs_length` (tokens), `polished` (bool),
-    `shape` (layers, heads, units), `plan` (as `Plan.as_dict`), `form`, `model_class`, `onnx`, `int8_ratio`, `differences`
-    (name → number), `forms` (Forms).
+    `shape` (layers, heads, units), `plan` (as `Plan.as_dict`), `form`, `model_class`, `onnx`, `ratios` (form →
+    share of model.onnx's size), `differences` (name → number), `forms` (Forms).
     """
     base = str(facts.get("base_model") or "") if facts.get("on_hub", True) else ""
     differences = {_COMPARED.get(name, name): value for name, value in (facts.get("differences") or {}).items()}
@@ -202,6 +203,6 @@ def _pruned_loading(facts: Mapping[str, Any]) -> str:
             f'`import secateur.auto` first and leave it out, or use `secateur.load("{facts.get("name", "this-folder")}")`.'
         )
     if facts.get("onnx"):
-        small = f" `model.int8.onnx` is {facts['int8_ratio']:.2f} times its size." if facts.get("int8_ratio") else ""
-        parts.append("`model.onnx` accepts any batch size and length." + small)
+        small = [f"`{FILES[name]}` is {ratio:.2f} times its size." for name, ratio in (facts.get("ratios") or {}).items()]
+        parts.append(" ".join(["`model.onnx` accepts any batch size and length.", *small]))
     return "\n\n".join(parts)

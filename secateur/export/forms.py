@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from secateur.export.scored import Forms
+from secateur.export.scored import FILES, Forms
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A finished export. `differences` are the largest absolute differences of logits: extracted, reloaded, onnx, int8."""
+    """A finished export. `differences` are the largest absolute differences of logits: extracted, reloaded, and each form's."""
 
     folder: Path
     #: `plain`, or `carried` by its own modelling file.
@@ -49,21 +49,22 @@ def need_onnx() -> None:
 
 
 def write_forms(
-    network: Any, folder: Path, *, onnx: bool, int8: bool, kind: str, token_types: bool = False
-) -> tuple[dict[str, float], float | None]:
-    """Write model.onnx and model.int8.onnx into the folder as asked; `int8` includes `onnx`.
+    network: Any, folder: Path, *, onnx: bool, int8: bool, int4: bool = False, kind: str, token_types: bool = False
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Write model.onnx, model.int8.onnx and model.int4.onnx into the folder as asked; the smaller ones include the first.
 
-    Returns their largest differences of logits from the network's, and the int8 file's share of the other's size. Raises
-    ExportError where a difference is too large.
+    Returns their largest differences of logits from the network's, and the share of model.onnx's size that each smaller file
+    has. Raises ExportError where a difference is too large.
     """
-    if not (onnx or int8):
-        return {}, None
+    asked = [name for name, wanted in (("int8", int8), ("int4", int4)) if wanted]
+    if not (onnx or asked):
+        return {}, {}
     from secateur.export.onnx import export_onnx
-    from secateur.export.quantise import quantise_int8
+    from secateur.export.quantise import QUANTISERS
     from secateur.export.verify import padded_batch, verify_files
 
-    files, ratio = {"onnx": export_onnx(network, folder / "model.onnx", kind=kind, token_types=token_types)}, None
-    if int8:
-        small = quantise_int8(files["onnx"], folder / "model.int8.onnx")
-        files["int8"], ratio = small.path, small.ratio
-    return verify_files(network, files, padded_batch(network, kind, token_types=token_types)), ratio
+    files = {"onnx": export_onnx(network, folder / FILES["onnx"], kind=kind, token_types=token_types)}
+    small = {name: QUANTISERS[name](files["onnx"], folder / FILES[name]) for name in asked}
+    files |= {name: made.path for name, made in small.items()}
+    differences = verify_files(network, files, padded_batch(network, kind, token_types=token_types))
+    return differences, {name: made.ratio for name, made in small.items()}

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any
 
 #: Form → its file. A large graph's weights lie in a file of its name with `.data` behind it.
-FILES = {"torch": "model.safetensors", "onnx": "model.onnx", "int8": "model.int8.onnx"}
+FILES = {"torch": "model.safetensors", "onnx": "model.onnx", "int8": "model.int8.onnx", "int4": "model.int4.onnx"}
 #: What a form may lose against torch before the user is warned: of a score, and as a share of the perplexity.
 POINTS, PERPLEXITY = 0.02, 0.05
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form of a network (`torch`, `onnx` or `int8`). `score` and `latency` (seconds) are None where they are not known."""
+    """One form of a network, one of `FILES`. `score`, `latency` (seconds) and `memory` (bytes at the peak of a pass, in its own
+    runtime) are None where they are not known."""
 
     name: str
     bytes: int
     score: float | None = None
     latency: float | None = None
+    memory: float | None = None
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.name, self.time, self.quality, self.size) if part)
@@ -38,7 +40,15 @@ class Form:
 
     @property
     def size(self) -> str:
-        return f"{self.bytes / 1e6:.{0 if self.bytes >= 1e7 else 1}f} MB" if self.bytes >= 1e5 else f"{self.bytes / 1e3:.0f} kB"
+        return _bytes(self.bytes)
+
+    @property
+    def room(self) -> str:
+        return "" if self.memory is None else _bytes(self.memory)
+
+
+def _bytes(count: float) -> str:
+    return f"{count / 1e6:.{0 if count >= 1e7 else 1}f} MB" if count >= 1e5 else f"{count / 1e3:.0f} kB"
 
 
 @dataclass(frozen=True)
@@ -84,11 +94,12 @@ class Forms:
     def table(self) -> str:
         """The section of a model card."""
         score = f"{self.metric.replace('_', ' ') or 'score'}, validation"
-        rows = [f"| form | size | {score} | latency | speed |", "|---|---:|---:|---:|---:|"]
+        rows = [f"| form | size | memory | {score} | latency | speed |", "|---|---:|---:|---:|---:|---:|"]
         whole = self.forms[0].latency
         for form in self.forms:
             speed = f"{whole / form.latency:.2g} ×" if whole and form.latency else "–"
-            rows.append(f"| `{FILES[form.name]}` | {form.size} | {form.quality or '–'} | {form.time or '–'} | {speed} |")
+            figures = (form.size, form.room or "–", form.quality or "–", form.time or "–", speed)
+            rows.append(f"| `{FILES[form.name]}` | {' | '.join(figures)} |")
         # Without the reason, which may name a place on somebody's disk.
         said = ["Not scored: the validation data were not available."] if self.unscored else []
         said += [*self.notes, *(f"**Warning:** {warning}" for warning in self.warnings)]
@@ -102,8 +113,8 @@ Judge = Callable[[Any, Path], Forms]
 def sizes(folder: Path) -> dict[str, int]:
     """Form → bytes, of the forms in a folder."""
     found = {"torch": sum(path.stat().st_size for path in folder.glob("*.safetensors"))}
-    for name in ("onnx", "int8"):
-        parts = [folder / FILES[name], folder / f"{FILES[name]}.data"]
+    for name, file in list(FILES.items())[1:]:
+        parts = [folder / file, folder / f"{file}.data"]
         if parts[0].exists():
             found[name] = sum(path.stat().st_size for path in parts if path.exists())
     return found

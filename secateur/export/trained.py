@@ -18,12 +18,12 @@ _KIND = "language_modelling"
 
 
 def save_trained(
-    model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: bool, judge: Judge | None = None
+    model: Any, tokenizer: Any, folder: Path, *, onnx: bool, int8: bool, int4: bool = False, judge: Judge | None = None
 ) -> tuple[dict[str, float], Forms | None]:
     """Write the checkpoint and its ONNX forms; returns their largest differences from the trained network, and what `judge`
     says of the forms.
 
-    `int8` includes `onnx`. Raises ExportError where a difference is too large.
+    `int8` and `int4` include `onnx`. Raises ExportError where a difference is too large.
     """
     from secateur.checkpoints.quiet import quiet
 
@@ -31,8 +31,8 @@ def save_trained(
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     open_weights(folder)
-    differences = _with_forms(model, folder, onnx=onnx, int8=int8)
-    return differences, judge(load(folder), folder) if judge is not None and (onnx or int8) else None
+    differences = _with_forms(model, folder, onnx=onnx, int8=int8, int4=int4)
+    return differences, judge(load(folder), folder) if judge is not None and (onnx or int8 or int4) else None
 
 
 def export_trained(
@@ -41,13 +41,14 @@ def export_trained(
     *,
     onnx: bool = True,
     int8: bool = False,
+    int4: bool = False,
     judge: Judge | None = None,
 ) -> Exported:
     """Write the ONNX forms of a trained folder into it, or into a copy of it at `to`, which must be new. What `judge` says of
     them goes to the card.
 
-    Forms that are there already are replaced. `int8` includes `onnx`. Nothing is written where a difference is too large:
-    ExportError. Raises ModelError where the folder cannot be loaded.
+    Forms that are there already are replaced. `int8` and `int4` include `onnx`. Nothing is written where a difference is too
+    large: ExportError. Raises ModelError where the folder cannot be loaded.
     """
     from secateur.export.checkpoint import CARRIED, new_folder
 
@@ -59,7 +60,7 @@ def export_trained(
     if to is not None:
         with new_folder(to) as unfinished:
             shutil.copytree(source, unfinished, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*.unfinished"))
-            differences = _with_forms(model, unfinished, onnx=onnx, int8=int8)
+            differences = _with_forms(model, unfinished, onnx=onnx, int8=int8, int4=int4)
             forms = _judged(judge, model, unfinished)
         return Exported.found(Path(to), CARRIED, differences, forms=forms)
     try:
@@ -68,7 +69,7 @@ def export_trained(
         unfinished = aside(source / "onnx")
         unfinished.mkdir()
         try:
-            differences, _ = write_forms(model, unfinished, onnx=onnx, int8=int8, kind=_KIND)
+            differences, _ = write_forms(model, unfinished, onnx=onnx, int8=int8, int4=int4, kind=_KIND)
             for path in sorted(unfinished.iterdir()):
                 os.replace(path, source / path.name)
         finally:
@@ -79,13 +80,13 @@ def export_trained(
     return Exported.found(source, CARRIED, differences, forms=forms)
 
 
-def _with_forms(model: Any, folder: Path, *, onnx: bool, int8: bool) -> dict[str, float]:
+def _with_forms(model: Any, folder: Path, *, onnx: bool, int8: bool, int4: bool) -> dict[str, float]:
     """Compare the folder's checkpoint with `model`, and add the ONNX forms."""
     from secateur.export.verify import difference, logits, padded_batch
 
     reloaded, batch = load(folder), padded_batch(model)
     found = {"reloaded": difference("reloaded", logits(model, batch, "cpu"), logits(reloaded, batch, "cpu"), batch)}
-    return found | write_forms(reloaded, folder, onnx=onnx, int8=int8, kind=_KIND)[0]
+    return found | write_forms(reloaded, folder, onnx=onnx, int8=int8, int4=int4, kind=_KIND)[0]
 
 
 def _judged(judge: Judge | None, model: Any, folder: Path) -> Forms | None:

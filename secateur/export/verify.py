@@ -46,7 +46,7 @@ def verify(
 
 
 def verify_files(network: Any, files: Mapping[str, Path], batch: Mapping[str, Any]) -> dict[str, float]:
-    """As `verify`, of ONNX files (`onnx`, `int8`) against the network; int8 is reported only."""
+    """As `verify`, of ONNX files by their forms against the network; of quantised ones it is reported only."""
     from secateur.export.onnx import run_onnx
 
     # ONNX files hold float32 and run on the CPU: so must what they are compared with.

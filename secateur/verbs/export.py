@@ -37,6 +37,7 @@ def export(
     ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx as well.")] = False,
     int8: Annotated[bool, typer.Option("--int8", help="Write model.int8.onnx as well.")] = False,
+    int4: Annotated[bool, typer.Option("--int4", help="Write model.int4.onnx as well.")] = False,
     push: Annotated[
         str | None, typer.Option(help="Upload it to a hub under this name, user/name; without --to, no local copy is kept.")
     ] = None,
@@ -53,12 +54,13 @@ def export(
 ) -> Exported:
     """Write a sub-network as a checkpoint that stock transformers can load, and verify its outputs.
 
-    With --onnx or --int8, each format is scored on the run's validation data and timed, and the results are shown side by side.
-    A folder that `secateur train` made is already a checkpoint: --onnx and --int8 add those formats to it, or to a copy.
+    With --onnx, --int8 or --int4, each format is scored on the run's validation data and timed, and the results are shown side
+    by side. A folder that `secateur train` made is already a checkpoint: these options add the formats to it, or to a copy.
 
     Raises ConfigurationError, StudyError, ModelError, ExportError, or MissingExtraError without ONNX.
     """
-    wanted = Wanted(run, to, under, key, polished, text, onnx=onnx, int8=int8, progress=progress, pushed=push is not None)
+    forms = {"onnx": onnx, "int8": int8, "int4": int4}
+    wanted = Wanted(run, to, under, key, polished, text, forms=forms, progress=progress, pushed=push is not None)
     if push is None:
         if private is not None:
             raise ConfigurationError("--private and --public only apply to --push NAME, which was not given.")

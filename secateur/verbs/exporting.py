@@ -28,8 +28,8 @@ class Wanted:
     key: str | None
     polished: bool | None
     text: Path | None
-    onnx: bool
-    int8: bool
+    #: Which of the options for formats were given.
+    forms: dict[str, bool]
     progress: bool
     pushed: bool
 
@@ -49,8 +49,7 @@ class Wanted:
                 f"secateur train {quoted(self.run)} --key KEY --text … --to …"
             )
         member = opened.choose(self.key, self.under, "export", "body_parameters=50%")
-        forms = {"onnx": self.onnx, "int8": self.int8, "progress": self.progress}
-        exported: Exported = member.save(self.to, polished=self.polished, **forms)
+        exported: Exported = member.save(self.to, polished=self.polished, progress=self.progress, **self.forms)
         return exported
 
     def _forms(self, folder: Path) -> Exported:
@@ -61,9 +60,9 @@ class Wanted:
             for name, value in choices.items()
             if value is not None and value != []
         ]
-        plain = not (self.onnx or self.int8)
+        plain = not any(self.forms.values())
         if plain and (self.to is not None or self.text is not None or not self.pushed):
-            faults.append(f"`{folder}` is already a checkpoint that loads: say what to add, --onnx or --int8.")
+            faults.append(f"`{folder}` is already a checkpoint that loads: say what to add, --onnx, --int8 or --int4.")
         if faults:
             raise ConfigurationError(faults)
         if (folder / UNFINISHED / "settings.json").exists():
@@ -71,4 +70,4 @@ class Wanted:
         if plain:
             return Exported.found(folder, CARRIED, {})
         judge = judging_folder(folder, self.text, Progress(self.progress))
-        return export_trained(folder, self.to, onnx=self.onnx, int8=self.int8, judge=judge)
+        return export_trained(folder, self.to, judge=judge, **self.forms)

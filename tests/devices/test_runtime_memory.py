@@ -9,7 +9,7 @@ import pytest
 
 from secateur.devices.inputs import dummy_inputs
 from secateur.devices.memory import peak_memory, weight_bytes
-from secateur.devices.runtime_memory import _most_alive, runtime_memory
+from secateur.devices.runtime_memory import _bytes_of, _most_alive, runtime_memory
 from secateur.devices.setup import Setup
 from secateur.testing.models import toy_model
 
@@ -39,6 +39,11 @@ def test_int8_in_onnx(bert: Any) -> None:
     found = memory(bert, "onnx-int8")
     assert 0.25 * weight_bytes(bert) < found.weights < 0.6 * weight_bytes(bert)
     assert 0 < found.activations < 10 * peak_memory(bert, dummy_inputs(bert, 1, 16)).activations
+
+
+def test_four_bits_take_half_a_byte() -> None:
+    onnx = pytest.importorskip("onnx")
+    assert [_bytes_of(onnx, getattr(onnx.TensorProto, kind)) for kind in ("FLOAT", "INT8", "UINT4", "INT4")] == [4, 1, 0.5, 0.5]
 
 
 def test_results_are_alive_until_they_are_read() -> None:

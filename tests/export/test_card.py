@@ -29,7 +29,7 @@ def test_a_full_card():
             "form": "plain",
             "model_class": "BertForSequenceClassification",
             "onnx": True,
-            "int8_ratio": 0.26,
+            "ratios": {"int8": 0.26, "int4": 0.17},
             "differences": {"reloaded": 0.0, "onnx": 3e-6},
         }
     )
@@ -45,7 +45,8 @@ def test_a_full_card():
         "| 1 | removed | removed |",
         "| 2 | 4 | 5 |",
         'model = AutoModelForSequenceClassification.from_pretrained("rte-half")',
-        "`model.onnx` accepts any batch size and length. `model.int8.onnx` is 0.26 times its size.",
+        "`model.onnx` accepts any batch size and length. `model.int8.onnx` is 0.26 times its size. "
+        "`model.int4.onnx` is 0.17 times its size.",
         "| reloaded, and `model.onnx` | 3.0e-06 |",
     ):
         assert line in card.splitlines(), line

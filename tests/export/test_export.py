@@ -69,13 +69,15 @@ def test_a_missing_library_is_told_before_anything_is_written(supernet_of, plans
 
 
 @pytest.mark.slow
-def test_all_with_onnx_and_int8(supernet_of, plans, tmp_path):
+def test_all_with_onnx_int8_and_int4(supernet_of, plans, tmp_path):
     tokenizer = toy_tokenizer(["a film"])
-    done = export(supernet_of("bert"), plans["mixed"](), tmp_path / "out", tokenizer=tokenizer, int8=True)
-    assert set(done.differences) == {"extracted", "reloaded", "onnx", "int8"}
+    done = export(supernet_of("bert"), plans["mixed"](), tmp_path / "out", tokenizer=tokenizer, int8=True, int4=True)
+    assert set(done.differences) == {"extracted", "reloaded", "onnx", "int8", "int4"}
     assert done.differences["onnx"] <= 1e-4
     assert done.differences["int8"] > 0
-    assert {"model.onnx", "model.int8.onnx"} <= set(done.files)
+    assert done.differences["int4"] > 0
+    assert {"model.onnx", "model.int8.onnx", "model.int4.onnx"} <= set(done.files)
     card = (done.folder / "README.md").read_text(encoding="utf-8")
     assert "model.int8.onnx` is" in card
+    assert "model.int4.onnx` is" in card
     assert f"{done.differences['onnx']:.1e}" in card

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from secateur.errors import ExportError, MissingExtraError
-from secateur.export.onnx import export_onnx, need, run_onnx
-from secateur.export.quantise import quantise_int8
+from secateur.export.onnx import export_onnx, need, onnx_session, run_onnx
+from secateur.export.quantise import quantise_int4, quantise_int8
 from secateur.export.verify import padded_batch
 
 pytestmark = pytest.mark.slow
@@ -110,12 +110,46 @@ def test_a_model_that_cannot_be_traced(supernet_of, plans, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_files_that_cannot_be_quantised(tmp_path):
+@pytest.mark.parametrize("quantise", [quantise_int8, quantise_int4])
+def test_files_that_cannot_be_quantised(quantise, tmp_path):
     with pytest.raises(ExportError, match="is not a file"):
-        quantise_int8(tmp_path / "no.onnx", tmp_path / "b.onnx")
+        quantise(tmp_path / "no.onnx", tmp_path / "b.onnx")
     (tmp_path / "bad.onnx").write_bytes(b"no graph at all")
     with pytest.raises(ExportError, match="could not be quantised"):
-        quantise_int8(tmp_path / "bad.onnx", tmp_path / "b.onnx")
+        quantise(tmp_path / "bad.onnx", tmp_path / "b.onnx")
+
+
+def test_four_bit_weights_are_those_rounded_by_hand(tmp_path):
+    """16 levels from the least (or 0) to the most (or 0) of 32 weights in a row: of a matrix by columns, of a table by rows."""
+    numpy, onnx = pytest.importorskip("numpy"), pytest.importorskip("onnx")
+    rng = numpy.random.default_rng(0)
+    table, matrix = (rng.normal(size=size).astype("float32") for size in ((50, 96), (96, 20)))
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "ids"], ["x"]), helper.make_node("MatMul", ["x", "matrix"], ["out"])],
+        "small",
+        [helper.make_tensor_value_info("ids", kinds.INT64, ["n"])],
+        [helper.make_tensor_value_info(name, kinds.FLOAT, ["n", size]) for name, size in (("x", 96), ("out", 20))],
+        [onnx.numpy_helper.from_array(table, "table"), onnx.numpy_helper.from_array(matrix, "matrix")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), tmp_path / "a.onnx")
+    made = quantise_int4(tmp_path / "a.onnx", tmp_path / "b.onnx")
+    assert made.ratio < 0.5
+
+    def rounded(rows):
+        blocks = rows.reshape(len(rows), -1, 32)
+        low, high = (numpy.minimum(blocks.min(-1), 0)[..., None], numpy.maximum(blocks.max(-1), 0)[..., None])
+        scale = (high - low) / 15
+        zero = numpy.round(-low / scale)
+        return ((numpy.clip(numpy.round(blocks / scale + zero), 0, 15) - zero) * scale).reshape(rows.shape)
+
+    ids = numpy.arange(50)
+    embedded, out = onnx_session(made.path).run(["x", "out"], {"ids": ids})
+    assert embedded == pytest.approx(rounded(table), abs=1e-5)
+    by_hand = embedded @ rounded(matrix.T).T
+    exact = embedded @ matrix
+    off, lost = abs(out - by_hand).max(), abs(by_hand - exact).max()
+    assert off < 0.2 * lost, "what is left is the rounding of activations to eight bits"
 
 
 def test_a_missing_library_names_its_extra():

@@ -13,7 +13,7 @@ from secateur.export.scored import Form, Forms, sizes
 
 TORCH = Form("torch", 61_000_000, 0.782, 14.2e-3)
 FORMS = Forms(
-    (TORCH, Form("onnx", 61_400_000, 0.782, 9.1e-3), Form("int8", 16_000_000, 0.779, 7.5e-3)),
+    (TORCH, Form("onnx", 61_400_000, 0.782, 9.1e-3), Form("int8", 16_000_000, 0.779, 7.5e-3, 21_000_000.0)),
     "accuracy",
     timed="batch 1 × 128 on the CPU, 1 thread",
 )
@@ -24,7 +24,7 @@ def test_forms_stand_side_by_side() -> None:
     assert said[0] == "torch 14.2 ms 0.782 61 MB · onnx 9.1 ms 0.782 61 MB · int8 7.5 ms 0.779 16 MB"
     assert said[1] == "(accuracy on the validation data; batch 1 × 128 on the CPU, 1 thread)"
     assert len(said) == 2
-    assert "| `model.int8.onnx` | 16 MB | 0.779 | 7.5 ms | 1.9 × |" in FORMS.table().splitlines()
+    assert "| `model.int8.onnx` | 16 MB | 21 MB | 0.779 | 7.5 ms | 1.9 × |" in FORMS.table().splitlines()
     shown = str(
         Exported(Path("out"), "carried", {"reloaded": 0.0, "onnx": 3e-6}, ("model.onnx",), "do not use it", FORMS)
     ).splitlines()

@@ -97,7 +97,7 @@ def test_faults(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigurationError) as caught:
         export(folder, key="abc", under=["latency=1ms"], polished=True)
     assert len(caught.value.faults) == 4
-    assert "say what to add, --onnx or --int8" in caught.value.faults[-1]
+    assert "say what to add, --onnx, --int8 or --int4" in caught.value.faults[-1]
     with pytest.raises(ExportError, match="would be copied into itself"):
         export(folder, to=folder / "onnx", onnx=True)
     with pytest.raises(ExportError, match="already exists"):

@@ -77,9 +77,14 @@ class TrainSettings(Settings):
     mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAINING)
     onnx: bool = option(False, "Write model.onnx as well.", flag="--onnx")
     int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
+    int4: bool = option(False, "Write model.int4.onnx as well.", flag="--int4")
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAINING)
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     seed: int = shared(TrainingSettings, "seed", about="The seed for weights, data order and dropout.", panel=_TRAINING)
+
+    def forms(self) -> dict[str, bool]:
+        """Which formats are asked for."""
+        return {"onnx": self.onnx, "int8": self.int8, "int4": self.int4}
 
     def training(self) -> TrainingSettings:
         """How the trainer is to go about it."""
@@ -119,7 +124,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     settings.check()
     settings = replace(settings, to=checked(settings.to, StudyError))
     logs = Logs.of_run(settings.log_to, settings.to)
-    if settings.onnx or settings.int8:
+    if any(settings.forms().values()):
         from secateur.export.forms import need_onnx
 
         need_onnx()
@@ -151,7 +156,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
             test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
         model.to("cpu")
         judge = judging(tokens.validation, settings.length, bars)
-        differences, forms = save_trained(model, words, folder, onnx=settings.onnx, int8=settings.int8, judge=judge)
+        differences, forms = save_trained(model, words, folder, judge=judge, **settings.forms())
         parameters = sum(p.numel() for p in model.parameters())
         found = (result.steps, result.seconds, result.perplexity, test, result.curve)
         trained = Trained(folder, architecture, parameters, *found, differences, forms)

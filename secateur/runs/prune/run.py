@@ -114,6 +114,7 @@ class PruneMember(Member):
         polished: bool | None = None,
         onnx: bool = False,
         int8: bool = False,
+        int4: bool = False,
         progress: bool = False,
     ) -> Exported:
         """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says.
@@ -144,9 +145,10 @@ class PruneMember(Member):
             model=network,
             onnx=onnx,
             int8=int8,
+            int4=int4,
             kind=run.task["kind"],
             facts=self._facts(use),
-            judge=judging(run, Progress(progress)) if onnx or int8 else None,
+            judge=judging(run, Progress(progress)) if onnx or int8 or int4 else None,
         )
 
     def push(self, name: str, *, private: bool | None = None, token: str | None = None, **forms: Any) -> str:

@@ -172,7 +172,7 @@ def test_onnx_and_int8(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     asked: list[Any] = []
     monkeypatch.setattr(trained_folders, "write_forms", lambda *_, **options: asked.append(options) or ({"int8": 0.25}, 0.3))
     found = begin(SMALL, text, tmp_path / "model", int8=True, steps=2)
-    assert asked == [{"onnx": False, "int8": True, "kind": "language_modelling"}]
+    assert asked == [{"onnx": False, "int8": True, "int4": False, "kind": "language_modelling"}]
     assert "largest difference, int8: 2.5e-01" in str(found)
     assert found.forms is not None
     assert found.forms.metric == "perplexity"
