@@ -176,6 +176,7 @@ QUICK_PRUNE: dict[str, Any] = {
     "latency_length": 16,
     "polish_epochs": 1.0,
     "polish_at": ["50%", "90%"],
+    "formats": False,
     "device": "cpu",
     "progress": False,
 }
@@ -204,7 +205,7 @@ def measured_briefly() -> Iterator[None]:
     """Runs measure a latency for a moment, and watch whether the device is steady for a moment."""
     import secateur.estimators.forms as forms
     import secateur.runs.design.stages as design
-    import secateur.runs.prune.stages as prune
+    import secateur.runs.prune.measuring as prune
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prune, "SECONDS", 0.05)

@@ -61,7 +61,14 @@ TOY_DESIGN: dict[str, object] = {
     "seconds": 0.05,
     "fit_seconds": 0.5,
 }
-TOY_PRUNE: dict[str, object] = {"epochs": 1.0, "trials": 12, "polish_at": ["50%"], "polish_epochs": 1.0}
+TOY_PRUNE: dict[str, object] = {
+    "epochs": 1.0,
+    "trials": 12,
+    "polish_at": ["50%"],
+    "polish_epochs": 1.0,
+    "formats": False,
+    "fit_seconds": 1.0,
+}
 TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "trials": 10}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
@@ -197,7 +204,7 @@ def hurry() -> Iterator[None]:
     """A latency is measured for a moment, steady or not; what is pruned, designed or scored by proxies is so with few steps."""
     import secateur.devices.latency as clocks
     import secateur.runs.design.baselines as baselines
-    import secateur.runs.prune.stages as stages
+    import secateur.runs.prune.measuring as measuring
     from secateur.devices.steadiness import check_steady
     from secateur.runs.bench.proxies import ProxySettings
     from secateur.runs.bench.pruning_settings import PruningSettings
@@ -210,7 +217,7 @@ def hurry() -> Iterator[None]:
         toys_of[PruningSettings] = TOY_BENCH
         for settings, toys in toys_of.items():
             stack.enter_context(hurried(settings, toys))
-        stack.enter_context(mock.patch.object(stages, "SECONDS", 0.05))
+        stack.enter_context(mock.patch.object(measuring, "SECONDS", 0.05))
         stack.enter_context(mock.patch.object(baselines, "LAYERS", range(1, 2)))
         stack.enter_context(mock.patch.object(clocks, "gc"))  # a collection before each takes longer than a toy's measurement
         yield

@@ -87,7 +87,8 @@ JOB = [
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
     ["run", "training_status"],
-    ["report"],
+    ["formats", "report"],
+    ["measuring"],
     ["stages"],
 ]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}

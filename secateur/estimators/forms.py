@@ -25,6 +25,8 @@ from secateur.tasks.task import Task
 
 #: How often each form is timed, and for how many seconds at most.
 TURNS, SECONDS = 3, 1.0
+#: What the unpruned network is called among what is timed.
+UNPRUNED = "unpruned"
 
 
 def judge_forms(
@@ -34,11 +36,12 @@ def judge_forms(
     data: tuple[Task, Sequence[Batch]] | None,
     unscored: str = "",
     advance: Callable[[int, int], None] = lambda done, total: None,
+    unpruned: Any = None,
 ) -> Forms:
     """The forms in a folder, whose checkpoint was reloaded as `network`: scored on the batches of the task, or
-    `unscored` says why there are none, and timed on the CPU."""
+    `unscored` says why there are none, and timed on the CPU, in turns with the `unpruned` network where that is given."""
     found, said = sizes(folder), []
-    steps = _Steps(advance, len(found) * (TURNS + (len(data[1]) if data else 0)))
+    steps = _Steps(advance, len(found) * (TURNS + (len(data[1]) if data else 0)) + (TURNS if unpruned is not None else 0))
     scores: dict[str, float] = {}
     metric = ""
     if data is not None:
@@ -49,13 +52,14 @@ def judge_forms(
                 scores[name] = _score(name, network, folder, task, steps.counted(batches))[metric]
             except EvaluationFailure as failure:
                 said.append(f"{FILES[name]} could not be scored: {failure}.")
-    latencies = _time(network, folder, list(found), replace(setup, device="cpu", seconds=SECONDS), steps)
+    latencies = _time(network, folder, list(found), replace(setup, device="cpu", seconds=SECONDS), steps, unpruned)
     if any(latency.loaded for latency in latencies.values()):
         said.append("The machine was busy with other work while the formats were timed.")
     room = _memory(network, folder, list(found), setup)
     forms = tuple(Form(name, size, scores.get(name), latencies[name].median, room[name]) for name, size in found.items())
     threads = f"{setup.threads} thread{'s' if setup.threads != 1 else ''}"
-    return Forms(forms, metric, unscored, f"batch {setup.batch} × {setup.length} on the CPU, {threads}", tuple(said))
+    timed = f"batch {setup.batch} × {setup.length} on the CPU, {threads}"
+    return Forms(forms, metric, unscored, timed, tuple(said), None if unpruned is None else latencies[UNPRUNED].median)
 
 
 class _Steps:
@@ -83,11 +87,13 @@ def _score(name: str, network: Any, folder: Path, task: Task, batches: Iterable[
     return scorer.compute()
 
 
-def _time(network: Any, folder: Path, names: Sequence[str], setup: Setup, steps: _Steps) -> dict[str, Latency]:
+def _time(network: Any, folder: Path, names: Sequence[str], setup: Setup, steps: _Steps, unpruned: Any) -> dict[str, Latency]:
     """The quickest of each form's turns: other work only ever slows a pass down, and for seconds at a time."""
     network.eval()
     inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind)
     runs = {name: _run(name, network, folder, inputs, setup.threads) for name in names}
+    if unpruned is not None:
+        runs[UNPRUNED] = _run("torch", unpruned.cpu().eval(), folder, inputs, setup.threads)
     quickest: dict[str, Latency] = {}
     for _ in range(TURNS):
         for name, run in runs.items():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,23 @@ def _bytes(count: float) -> str:
 @dataclass(frozen=True)
 class Forms:
     """The forms of one network, torch first. `metric` is what they were scored by on the validation data, `unscored` why
-    they were not, `timed` how their latency was measured, `notes` what else there is to say."""
+    they were not, `timed` how their latency was measured, `notes` what else there is to say. `unpruned` is the latency of the
+    unpruned network in torch (seconds), timed in turns with these; None where it is not known."""
 
     forms: tuple[Form, ...]
     metric: str = ""
     unscored: str = ""
     timed: str = ""
     notes: tuple[str, ...] = ()
+    unpruned: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**asdict(self), "forms": [asdict(form) for form in self.forms], "notes": list(self.notes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Forms:
+        return cls(**{**data, "forms": tuple(Form(**form) for form in data["forms"]), "notes": tuple(data["notes"])})
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -94,8 +104,9 @@ class Forms:
     def table(self) -> str:
         """The section of a model card."""
         score = f"{self.metric.replace('_', ' ') or 'score'}, validation"
-        rows = [f"| form | size | memory | {score} | latency | speed |", "|---|---:|---:|---:|---:|---:|"]
-        whole = self.forms[0].latency
+        speed = "speed" if self.unpruned is None else "speed, unpruned PyTorch = 1"
+        rows = [f"| form | size | memory | {score} | latency | {speed} |", "|---|---:|---:|---:|---:|---:|"]
+        whole = self.unpruned or self.forms[0].latency
         for form in self.forms:
             speed = f"{whole / form.latency:.2g} ×" if whole and form.latency else "–"
             figures = (form.size, form.room or "–", form.quality or "–", form.time or "–", speed)

@@ -86,6 +86,7 @@ class ReportData(RunData):
     `curves`: name → rows with step, loss and further numbers, in the order in which they were trained.
     `importance`: heads (L, H) and units (L, U), scores by original index; order_heads and order_units, the original index at
     each place. None where nothing was ordered.
+    `formats`: `format_rows` of the networks that the run names and of the unpruned one; `formats_about`: what the numbers are.
     """
 
     task: dict[str, Any]
@@ -101,6 +102,8 @@ class ReportData(RunData):
     cards: list[Row] = field(default_factory=list)
     curves: dict[str, list[Row]] = field(default_factory=dict)
     importance: dict[str, Any] | None = None
+    formats: list[Row] = field(default_factory=list)
+    formats_about: str = ""
 
     @property
     def metric(self) -> str:

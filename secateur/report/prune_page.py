@@ -9,6 +9,7 @@ from typing import Any
 import secateur.report.charts as charts
 import secateur.report.prune_rows as rows_of
 from secateur.report.data import ReportData, Row
+from secateur.report.formats_rows import formats_table
 from secateur.report.numbers import finite, title
 from secateur.report.page import run_page
 from secateur.report.picture import pruned_picture
@@ -188,6 +189,7 @@ def prune_html(data: ReportData) -> str:
         cards=rows_of.cards(data),
         unpruned=rows_of.unpruned_row(data),
         front=rows_of.front_table(data),
+        formats=formats_table(data.formats) if data.formats else None,
         curves_left_out=max(0, len(data.curves) - MOST_CURVES),
     )
 

@@ -96,8 +96,15 @@ class Report(ABC):
     def show_finished(self) -> None:
         """The front of a finished run, and where to go on."""
         self.show(list(self.run.front))
+        for table, title in self.further():
+            say()
+            print_table(table, title)
         say(f"\nReport: {self.run.folder / REPORT}", whole=True)
         say(self.next_step(), whole=True)
+
+    def further(self) -> list[tuple[Table, str]]:
+        """Tables that are shown below the front's, with their titles."""
+        return []
 
     def common(self, title: str) -> dict[str, Any]:
         """What every page says of its run."""

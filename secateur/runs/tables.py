@@ -63,6 +63,10 @@ class RunTables:
         store = self.run.store
         return [{"curve": name, "step": step, **values} for name in store.curves() for step, values in store.curve(name)]
 
+    def formats(self) -> list[Row]:
+        """Every format of the networks that a pruning run names, and of the unpruned one; of a design run, none."""
+        return list(getattr(self.data, "formats", []))
+
     def baselines(self) -> list[Row]:
         """The layer-scaled networks that a design run measured; of a pruning run, none."""
         found: list[Row] = getattr(self.run, "baselines", [])
@@ -76,5 +80,6 @@ TABLES = {
     "stages": RunTables.stages,
     "hypervolume": RunTables.hypervolume,
     "curves": RunTables.curves,
+    "formats": RunTables.formats,
     "baselines": RunTables.baselines,
 }

@@ -35,6 +35,23 @@ class _Task(TypedDict):
     sizes: dict[str, int]
 
 
+class _Form(TypedDict):
+    name: str
+    bytes: int
+    score: float | None
+    latency: float | None
+    memory: float | None
+
+
+class _Forms(TypedDict):
+    forms: list[_Form]
+    metric: str
+    unscored: str
+    timed: str
+    notes: list[str]
+    unpruned: float | None
+
+
 class _Baseline(TypedDict):
     name: str
     family: str
@@ -63,6 +80,7 @@ FACTS: dict[str, Any] = {
     "unpruned_test": (Numbers | None, _Scores | None),
     "tests": (dict[str, Numbers], dict[str, _Scores]),
     "measured": dict[str, Numbers],
+    "formats": dict[str, _Forms],
     "notes": list[str],
     "timed": dict[str, dict[str, Any]],
     "timed_later": dict[str, dict[str, Any]],

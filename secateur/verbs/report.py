@@ -12,6 +12,9 @@ from secateur.errors import ConfigurationError, StudyError
 from secateur.paths import reason
 from secateur.report.terminal import echo
 from secateur.runs.folder import open_run
+from secateur.runs.progress import Progress
+from secateur.runs.prune.formats import compare_formats
+from secateur.runs.prune.run import PruneRun
 from secateur.runs.reporting import report_of
 from secateur.runs.tables import TABLES, RunTables
 from secateur.verbs.completion import among
@@ -60,6 +63,19 @@ def report(
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     table: Which = None,
+    formats: Annotated[
+        bool,
+        typer.Option(
+            "--formats",
+            help="First compare the networks that a pruning run names, and the unpruned one, as PyTorch, ONNX, int8 and int4.",
+        ),
+    ] = False,
 ) -> Page:
     """Write a run's report: one HTML file that works offline. With --json or --csv, print its tables instead."""
-    return Page(open_run(run), table, to, open_)
+    opened = open_run(run)
+    if formats:
+        if not isinstance(opened, PruneRun):
+            raise ConfigurationError(f"--formats compares networks that have weights, and those of `{run}` have none.")
+        for reason in compare_formats(opened, Progress(True)):
+            echo(reason, error=True)
+    return Page(opened, table, to, open_)

@@ -25,7 +25,7 @@ RunOrTrained = Annotated[
 Model = Annotated[str, typer.Argument(help="A checkpoint folder, or a name on the hub.")]
 Under = Annotated[
     list[str] | None,
-    typer.Option(help="The best within a bound: latency=20ms, body_parameters=50% (Transformer layers only). Repeatable."),
+    typer.Option(help="The best within a bound: speedup=3x, latency=20ms, body_parameters=50% (the layers). Repeatable."),
 ]
 Key = Annotated[str | None, typer.Option(help="The one with this key; its first characters are enough (see the report).")]
 

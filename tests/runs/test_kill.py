@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("brief")
 #: Arguments: the run's settings and folder as JSON.
 KILLS = """
 import json, os, signal, sys
+import secateur.runs.prune.measuring as measuring
 import secateur.runs.prune.stages as stages
 from secateur.estimators.together import Together
 from secateur.runs.reporting import Report
@@ -32,7 +33,7 @@ from secateur.verbs.prune import prune
 from secateur.verbs.resume import resume
 
 settings = json.loads(sys.argv[1])
-stages.SECONDS = 0.05
+measuring.SECONDS = 0.05
 # stage → where, what, and which of its calls is the last
 POINTS = [
     ("train", SupernetTrainer, "training_step", 30),

@@ -54,7 +54,7 @@ REFUSALS = [(errno.ENOSPC, "the disk is full|no space left"), (errno.EROFS, "rea
 def quick() -> Iterator[None]:
     """Nothing is measured for long, the page is short, and garbage is collected quickly."""
     import secateur.runs.design.stages as design
-    import secateur.runs.prune.stages as prune
+    import secateur.runs.prune.measuring as prune
 
     gc.collect()
     gc.freeze()

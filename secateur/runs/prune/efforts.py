@@ -9,6 +9,8 @@ from secateur.runs.timing import Effort
 
 #: A sub-network's cost as a share of the whole one's, on average, and members of a front that are measured and tested.
 SHARE, MEMBERS = 0.3, 15
+#: Validation examples that formats are scored on, at most, and seconds to export and time the formats of one network.
+EXAMPLES, EXPORT = 512, 20.0
 
 
 def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[str, float], seconds: float) -> dict[str, Effort]:
@@ -22,5 +24,7 @@ def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[st
     found |= {"latency model": Effort(0.0, c.fit_seconds)} if timed else {}
     found["polish"] = Effort(polished + len(levels) * SHARE * (sizes["validation"] + sizes["test"]))
     found["measure"] = Effort(0.0, MEMBERS * seconds)
+    networks = 2 + len(levels)
+    found["formats"] = Effort(networks * 4 * SHARE * min(EXAMPLES, sizes["validation"]), networks * EXPORT)
     found["report"] = Effort(MEMBERS * SHARE * sizes["test"], 2.0)
     return found

@@ -13,9 +13,11 @@ from secateur.objectives import QUANTITIES
 from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
+from secateur.report.formats_rows import UNPRUNED, format_rows, formats_table
 from secateur.report.gain import percent
 from secateur.report.numbers import show, shown_as
 from secateur.report.rows import SHARES, Column, Table
+from secateur.runs.prune.formats import formats_of
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.study import Front, Journal
@@ -81,9 +83,30 @@ class PruneReport(Report):
             ],
             curves={name: [{"step": step, **values} for step, values in run.store.curve(name)] for name in self._trainings()},
             importance=self._importance(),
+            formats=self.format_rows(),
+            formats_about=self._formats_about(),
             notes=self._notes(),
             load_code=self._load_code(),
         )
+
+    def format_rows(self) -> list[Row]:
+        """Every format of the networks that the run names, and of the unpruned one."""
+        run = self.run
+        found = {key: forms.as_dict() for key, forms in formats_of(run).items()}
+        names = {m.key: f"{m.key[:8]}, {_text(m)}" for m in run.front.pool if m.key in found} if found else {}
+        return format_rows(found, names | {UNPRUNED: f"unpruned, {self._whole()}"})
+
+    def _formats_about(self) -> str:
+        """What the numbers of the formats are, and what there is to say of them."""
+        forms = formats_of(self.run)
+        told = list(dict.fromkeys(f"{found.described[:1].upper()}{found.described[1:]}." for found in forms.values()))
+        told += [f"Not scored: {reason}." for reason in dict.fromkeys(found.unscored for found in forms.values()) if reason]
+        return " ".join([*told, *dict.fromkeys(note for found in forms.values() for note in found.notes)])
+
+    def further(self) -> list[tuple[Table, str]]:
+        if not (rows := self.format_rows()):
+            return []
+        return [(formats_table(rows), f"Formats, against the unpruned network in PyTorch. {self._formats_about()}")]
 
     def _member(self, member: PruneMember) -> dict[str, Any]:
         done = member.polished

@@ -28,6 +28,7 @@ from secateur.trial import POLISH, Trial
 
 if TYPE_CHECKING:
     from secateur.export import Exported
+    from secateur.export.scored import Judge
     from secateur.spaces.pruning import PruningSpace
     from secateur.supernet import Supernet
 
@@ -116,10 +117,12 @@ class PruneMember(Member):
         int8: bool = False,
         int4: bool = False,
         progress: bool = False,
+        judge: Judge | None = None,
     ) -> Exported:
         """Export the sub-network to a new folder: its polished weights where they validate no worse, unless `polished` says.
 
-        With ONNX forms, each form is scored on the run's validation data and timed; `progress` shows how far that is.
+        With ONNX forms, each form is scored on the run's validation data and timed, or as `judge` does that; `progress` shows
+        how far that is.
         """
         from secateur.checkpoints import load
         from secateur.export import export
@@ -148,7 +151,7 @@ class PruneMember(Member):
             int4=int4,
             kind=run.task["kind"],
             facts=self._facts(use),
-            judge=judging(run, Progress(progress)) if onnx or int8 or int4 else None,
+            judge=(judge or judging(run, Progress(progress))) if onnx or int8 or int4 else None,
         )
 
     def push(self, name: str, *, private: bool | None = None, token: str | None = None, **forms: Any) -> str:
@@ -255,17 +258,6 @@ class PruneRun(RunFolder):
         whole = self.whole
         within = [m for m in timed if not any(o.violated(m.values, whole) for o in self.objectives)]
         return Front(within or timed or members, self.objectives, self.unpruned, members, whole=whole)
-
-    @property
-    def prediction_errors(self) -> list[float]:
-        """How far predicted latencies are off, relative to what was measured, of all networks that were measured."""
-        return [m.prediction_error for m in self.front.pool if m.prediction_error is not None]
-
-    @property
-    def within_bounds(self) -> bool:
-        """Whether the front keeps the bounds."""
-        front = self.front
-        return not any(o.violated(m.values, front.whole) for m in front for o in self.objectives)
 
     @property
     def whole(self) -> dict[str, float]:

@@ -216,6 +216,11 @@ class PruneSettings(RunSettings):
         Setup, "length", 128, about="Tokens per measured sequence; at most what the model accepts.", panel=_MEASURE
     )
     threads: int = shared(Setup, "threads", about="CPU threads of a measured pass.", panel=_MEASURE)
+    formats: bool = option(
+        True,
+        "After the search, compare the unpruned network and those that the report names as PyTorch, ONNX, int8 and int4.",
+        panel=_MEASURE,
+    )
     fit_seconds: float = option(
         45.0,
         "Seconds to measure for the latency model, roughly, if latency is an objective.",

@@ -11,6 +11,7 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError
 from secateur.rng import generator
+from secateur.runs.design.run import DesignRun
 from secateur.runs.folder import open_run
 from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.report import PruneReport
@@ -124,6 +125,23 @@ def test_what_a_speedup_costs(run: PruneRun) -> None:
         front(run.folder, faster="1000x")
     with pytest.raises(ConfigurationError, match="either --for or --under"):
         front(run.folder, faster="2x", under=["latency=1s"])
+
+
+def test_a_speedup_is_a_bound_wherever_bounds_are(
+    run: PruneRun, designed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = 0.999 * sorted(m.gain.speedup for m in run.front if m.gain.speedup)[-2]
+    able = [m for m in run.front.pool if "latency" in m.values and run.whole["latency"] / m.values["latency"] >= times]
+    best = min(able, key=lambda m: (m.values["error"], m.values["body_parameters"]))
+    assert [m.key for m in front(run.folder, under=[f"speedup={times:.6f}x"]).members] == [best.key]
+    exported = export(run.folder, under=[f"speedup={times:.6f}"], to=tmp_path / "chosen")
+    assert f"**{best.gain}**" in (exported.folder / "README.md").read_text()
+    # `secateur train` chooses so, against the published network.
+    monkeypatch.setattr(DesignRun, "whole", property(lambda _: {"latency": 1.0}))
+    other = open_run(designed)
+    fastest = min(other.front, key=lambda m: m.values["latency"])
+    times = 0.999 / fastest.values["latency"]
+    assert other.choose(None, [f"speedup={times:.6f}×"], "train", "").key == fastest.key
 
 
 class TestChance:
