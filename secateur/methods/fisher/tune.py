@@ -67,12 +67,12 @@ def least_squares(projection: nn.Module, count: int, errors: Iterable[tuple[torc
     element by element: that of the inputs and that of the weights.
     """
     weight: Any = projection.weight
-    columns = (weight if weight_dim(projection, "in") == 0 else weight.T).double().cpu()  # (width, model's width)
+    columns = (weight if weight_dim(projection, "in") == 0 else weight.T).cpu().double()  # (width, model's width)
     gram = torch.zeros(len(columns), len(columns), dtype=torch.float64)
     right = torch.zeros(len(columns), dtype=torch.float64)
     for inputs, lacking in errors:
-        gram += (inputs.T @ inputs).double().cpu()
-        right += ((lacking @ columns.T.to(lacking)) * inputs).sum(0).double().cpu()
+        gram += (inputs.T @ inputs).cpu().double()
+        right += ((lacking @ columns.T.to(lacking)) * inputs).sum(0).cpu().double()
     normal = (gram * (columns @ columns.T)).view(count, -1, count, len(columns) // count).sum((1, 3)).numpy()
     moved: np.ndarray = np.linalg.solve(normal + DAMPING * np.eye(count), right.view(count, -1).sum(1).numpy())
     return 1 + moved
