@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "prune-minilm"))
-from experiment import SHARES, cut  # noqa: E402
+from experiment import SHARES, cut
 
 
 def make(args: argparse.Namespace) -> None:
@@ -67,7 +67,11 @@ def attempt(args: argparse.Namespace) -> None:
         whole = run.unpruned["body_parameters"]
         for share in SHARES:
             row: dict[str, Any] = {"model": args.name, "task": args.task, "seed": args.seed, "share": share}
-            row |= {"settings": json.loads(args.change), "seconds": round(seconds, 1), "trained": float((folder / "ready").read_text())}
+            row |= {
+                "settings": json.loads(args.change),
+                "seconds": round(seconds, 1),
+                "trained": float((folder / "ready").read_text()),
+            }
             try:
                 best = run.front.best(under={"body_parameters": share * whole})
                 shape = dict(best.architecture.choices)

@@ -145,10 +145,13 @@ class Front(Generic[M]):
                 raise UnknownNameError("quantity", name, {*known, "speedup"})
         limits = [(name, bound.resolve(self.whole.get(name))) for name, bound in bounds]
         candidates = tuple(m for m in candidates if all(name in m.values for name, _ in limits))
-        meeting = [m for m in candidates if all(m.values[name] <= limit for name, limit in limits)]
+        meeting = _within(candidates, limits)
         if not meeting:
             raise BoundError(self._unmet(candidates, under or {}, limits))
-        order = np.lexsort(self._points(meeting).T[::-1])  # ties in the first objective go to the better second one, and so on
+        if all(map(_luck, meeting)):  # a constant dominates what has not learned yet: that may still be the better choice
+            meeting += [m for m in _within(self.pool, limits) if m not in meeting]
+        # ties in the first objective go to the better second one, and so on
+        order = np.lexsort((*self._points(meeting).T[::-1], np.array([_luck(m) for m in meeting])))
         return meeting[int(order[0])]
 
     def _unmet(
@@ -228,6 +231,16 @@ class Front(Generic[M]):
 
     def _points(self, members: Sequence[M]) -> np.ndarray:
         return matrix([m.values for m in members], self.objectives)
+
+
+def _within(members: Sequence[M], limits: Sequence[tuple[str, float]]) -> list[M]:
+    """Those whose values are known and at most at each limit."""
+    return [m for m in members if all(m.values.get(name, math.inf) <= limit for name, limit in limits)]
+
+
+def _luck(member: Any) -> int:
+    """Above 0 where its answers are no better than chance, as far as that is known: such are chosen last."""
+    return int(getattr(member, "luck", 0))
 
 
 def _shown(name: str, value: float) -> str:

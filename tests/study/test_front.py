@@ -202,3 +202,26 @@ def test_the_front_is_what_nothing_dominates(points: list[tuple[float, float]]) 
     assert [p[1] for p in got] == sorted(p[1] for p in got)
     for limit in {p[1] for p in points}:
         assert front.best(under={"parameters": limit}).values["error"] == min(e for e, c in points if c <= limit)
+
+
+@dataclass(frozen=True)
+class Lucky:
+    """A candidate that may be no better than chance."""
+
+    architecture: Architecture
+    values: dict[str, float]
+    luck: int = 0
+
+
+def test_what_answers_by_luck_is_chosen_last() -> None:
+    """The constant has the least error and dominates what has not learned yet, which is chosen all the same."""
+
+    def member(number: int, error: float, parameters: float, luck: int) -> Lucky:
+        return Lucky(Architecture.of("toy", {"number": number}, str(number)), {"error": error, "parameters": parameters}, luck)
+
+    constant, small, large = member(0, 0.5, 0, 2), member(1, 0.55, 50, 1), member(2, 0.6, 90, 0)
+    found = Front([constant, small, large], OBJECTIVES, UNPRUNED)
+    assert found.members == (constant,)
+    assert found.best(under={"parameters": 100}) is large
+    assert found.best(under={"parameters": 60}) is small
+    assert found.best(under={"parameters": 10}) is constant

@@ -108,6 +108,11 @@ class PruneMember(Member):
         """Whether it does better on validation data than an answer that ignores its input, as far as that is known."""
         return self.run.above_chance(self.values["error"])
 
+    @property
+    def luck(self) -> int:
+        """0 where it is better than chance; else it is chosen only where nothing better is there: 1, and without layers 2."""
+        return 0 if self.above_chance else 1 if self.plan.layers else 2
+
     def save(
         self,
         folder: str | Path,

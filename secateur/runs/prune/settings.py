@@ -171,7 +171,12 @@ class PruneSettings(RunSettings):
     )
     depths: bool = option(True, "In small, also score the shallower networks that each pass contains.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
-    epochs: float = shared(TrainingSettings, "epochs", 8.0, about="Epochs of training.")
+    epochs: float = shared(
+        TrainingSettings,
+        "epochs",
+        8.0,
+        about="Epochs of training: of the super-network, in other methods of the unpruned network.",
+    )
     learning_rate: float | None = shared(
         TrainingSettings,
         "learning_rate",
@@ -197,7 +202,13 @@ class PruneSettings(RunSettings):
     order_epochs: float = shared(
         TrainingSettings, "epochs", 1.0, about="Epochs of fine-tuning before importance is computed.", panel=_TRAIN
     )
-    order_learning_rate: float = shared(TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_TRAIN)
+    order_learning_rate: float = shared(
+        TrainingSettings,
+        "learning_rate",
+        5e-5,
+        about="Learning rate of these, and of the unpruned network in other methods.",
+        panel=_TRAIN,
+    )
     polish: bool = option(True, "Polish the best sub-networks: fine-tune them further after the search.", panel=_POLISH)
     polish_at: list[str] = option(
         ["10%", "20%", "30%", "50%", "70%"],
@@ -347,7 +358,7 @@ class PruneSettings(RunSettings):
 
     def fine_tuning(self) -> TrainingSettings:
         """Of the unpruned network, where a method begins with it."""
-        return self.training(epochs=self.trial_epochs, learning_rate=self.order_learning_rate)
+        return self.training(learning_rate=self.order_learning_rate)
 
     def trial_training(self) -> TrainingSettings:
         """Of a candidate that is trained by itself."""
