@@ -86,6 +86,7 @@ JOB = [
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
+    ["member"],
     ["run", "training_status"],
     ["formats", "report"],
     ["measuring"],

@@ -100,7 +100,7 @@ def test_killed_after_each_trial_it_ends_the_same(
 
     monkeypatch.setattr(fine_tune.FineTuneTrainer, "training_step", killed)
     run: Any = None
-    for attempt in range(60):
+    for attempt in range(200):
         try:
             run = quick_prune(tmp_path / "run", **options) if attempt == 0 else resume(tmp_path / "run", progress=False)
             break
