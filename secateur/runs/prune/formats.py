@@ -35,14 +35,14 @@ def formats_of(run: PruneRun) -> dict[str, Forms]:
     return {key: Forms.from_dict(forms) for key, forms in run.store.get_meta("formats", {}).items()}
 
 
-def compare_formats(run: PruneRun, progress: Progress) -> list[str]:
-    """Export the picks and the unpruned network in all formats, score and time them, and keep that with the run; why some could
-    not be.
+def compare_formats(run: PruneRun, progress: Progress, most: int | None = EXAMPLES) -> list[str]:
+    """Export the picks and the unpruned network in all formats, score them on at most so many validation examples, time them,
+    and keep that with the run; why some could not be.
 
     Raises MissingExtraError where a library is missing.
     """
     need_onnx()
-    beside, whole = judging(run, progress, EXAMPLES), judging(run, progress, EXAMPLES, beside=False)
+    beside, whole = judging(run, progress, most), judging(run, progress, most, beside=False)
     said = []
     for member in (None, *picks(run)):
         known = formats_of(run)
