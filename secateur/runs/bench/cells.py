@@ -13,11 +13,12 @@ from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.errors import BoundError
 from secateur.runs.bench.pruning_settings import called_as
+from secateur.runs.bench.spending import passes_over_data, seconds_before
 from secateur.runs.folder import open_run
 from secateur.runs.settings import FILE
 from secateur.study import Journal, Stop, Study
 from secateur.study.memory_store import MemoryStore
-from secateur.trial import Trial
+from secateur.trial import Trial, level
 from secateur.writing import remove, write_whole
 
 RUN, ROWS = "run", "rows.json"
@@ -123,17 +124,20 @@ class Trained(Cell):
 
 @dataclass(frozen=True)
 class Searched(Cell):
-    """Standard search: every candidate is trained by itself. Its rows are its trials."""
+    """Standard search: every candidate is trained by itself. Its rows are its trials, those at the largest budget."""
 
     @property
     def words(self) -> str:
         return f"{self.given['method']}-{self.given['searcher']}"
 
     def found(self, run: Any) -> list[Row]:
-        spent, rows = seconds_before(run, "search"), []
-        for number, trial in enumerate((t for t in run.trials if t.id is not None), 1):
+        before, spent, rows = seconds_before(run, "search"), 0.0, []
+        asked = [t for t in run.trials if t.id is not None]
+        most = max((level(t.budget) for t in asked), default=0.0)
+        for number, trial in enumerate(asked, 1):
             spent += trial.seconds or 0.0
-            rows += [_point(trial, number, spent, searcher=self.given["searcher"])] if trial.complete else []
+            if trial.complete and level(trial.budget) == most:
+                rows.append(_point(trial, number, spent, searcher=self.given["searcher"], before=before))
         return rows
 
 
@@ -154,12 +158,12 @@ class Pruned(Cell):
         chance = {split: 1 - found["error"] for split, found in (run.chance or {}).items()}
         rows = [{**whole, "chance": chance.get("test"), "metric": run.metric}]
         rows += [{"kind": "front", "key": m.key, **_tested(m.values, m.test), **self._share(run, m)} for m in front]
-        for level in self.levels:
+        for at in self.levels:
             try:
-                best = front.best(under={"body_parameters": level})
+                best = front.best(under={"body_parameters": at})
             except BoundError:
                 continue
-            row = {"kind": "level", "level": level, "key": best.key, "weights": best.weights}
+            row = {"kind": "level", "level": at, "key": best.key, "weights": best.weights}
             rows.append({**row, **_tested(best.values, best.test), **self._share(run, best)})
         return rows
 
@@ -194,7 +198,8 @@ class Sizes(Cell):
 
 
 def searched(run: Any, searcher: str, trials: int) -> list[Row]:
-    """What a searcher finds on the shared weights of a run's super-network, with the seconds since the run began."""
+    """What a searcher finds on the shared weights of a run's super-network: with the seconds since the search began, and those
+    of all that came before it."""
     from secateur.anatomy.inputs import longest_text
     from secateur.devices.device import resolve_device
     from secateur.estimators.cost import Cost
@@ -217,26 +222,10 @@ def searched(run: Any, searcher: str, trials: int) -> list[Row]:
         nonlocal ended
         ended += 1
         if trial.complete:
-            rows.append(_point(trial, ended, before + time.perf_counter() - began, searcher=searcher, of=trials))
+            rows.append(_point(trial, ended, time.perf_counter() - began, searcher=searcher, of=trials, before=before))
 
     Study(MemoryStore(), chosen, estimators, run.objectives, on_trial=on_trial).run(Stop(trials=trials))
     return rows
-
-
-def seconds_before(run: Any, *stages: str) -> float:
-    """What a run spent before the first of these stages."""
-    total = 0.0
-    for row in Journal(run.store).rows():
-        if row.name in stages:
-            break
-        total += row.seconds or 0.0
-    return total
-
-
-def passes_over_data(run: Any) -> float:
-    """How often the training set was passed in all trainings of a run together, by the steps that they logged."""
-    last = [max(step for step, _ in run.store.curve(name)) for name in run.store.curves()]
-    return float(sum(last) * run.configuration.batch_size / run.task["sizes"]["train"])
 
 
 def _point(trial: Trial, number: int, seconds: float, **more: Any) -> Row:

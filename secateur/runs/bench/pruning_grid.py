@@ -12,7 +12,7 @@ from secateur.runs.bench.cells import Cell, Pruned, Row, Searched, Sizes, Traine
 from secateur.runs.bench.pruning_settings import SEPARATE, SHARED, PruningSettings
 
 #: Two-stage search as in the papers: all parameters count, and a trial is one network.
-PAPERS: dict[str, Any] = {"objectives": ["error", "parameters"], "depths": False, "polish": False}
+PAPERS: dict[str, Any] = {"objectives": ["error", "parameters"], "depths": False, "aimed": 0.0, "polish": False}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _views(s: PruningSettings, model: str, task: str, seed: int) -> Iterator[Vie
                 if SHARED in s.methods and not _trains(searcher):
                     yield trained(experiment, searcher, searcher, s.trials)
             for searcher in [*s.compared("searcher"), *_further(s)] if SEPARATE in s.methods else ():
-                settings = {**PAPERS, "space": "small", "trials": s.trials, "searcher": searcher, **_within(s)}
+                settings = {**PAPERS, "space": "small", "searcher": searcher, **(_within(s) or {"trials": s.trials})}
                 yield View(experiment, searcher, Searched(given(SEPARATE, **{**settings, **s.changes(SEPARATE)})))
         elif experiment == "methods" or seed == s.seeds[0]:
             for method in s.methods:

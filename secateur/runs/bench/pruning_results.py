@@ -67,7 +67,7 @@ class PruningStudy:
     def _volumes(self, experiment: str) -> Table:
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         tasks = []
-        for (model, task), trials in _by(self.of(experiment, "trial"), "model", "task"):
+        for (model, task), trials in self._by_task(experiment, "trial"):
             tasks += [task] if task not in tasks else []
             for arm, volumes in found.hypervolumes(trials).items():
                 rows.setdefault((model, arm), {"model": model, "arm": arm})[task] = spread(volumes)
@@ -82,7 +82,7 @@ class PruningStudy:
                     row = rows.setdefault(arm, {"model": model, "arm": arm})
                     row[task] = spread(regrets[:, -1].tolist())
                     row["rank"] = f"{ranks[arm][-1]:.2f}" if arm in ranks else None
-            yield f"Searchers: regret in the end, {method}", _table(rows.values(), "searcher", [*races, "rank"])
+            yield _searchers_title(model, method), _table(rows.values(), "searcher", [*races, "rank"])
 
     def races(self) -> dict[tuple[str, str], dict[str, found.Race]]:
         """(model, method) → task → its searches over time."""
@@ -92,14 +92,26 @@ class PruningStudy:
         return made
 
     def _kept(self) -> Iterator[tuple[str, Table]]:
-        for (model, task), rows in _by(self.of("methods", "level", "unpruned"), "model", "task"):
+        levels = self.settings.levels
+        ahead = []
+        for (model, task), rows in self._by_task("methods", "level", "unpruned"):
             best, arms = found.kept(rows)
-            levels = self.settings.levels
-            cells = [{"model": model, "arm": arm, **{at: spread(by.get(at)) for at in levels}} for arm, by in arms.items()]
-            yield (
-                f"Methods on {task}: share of {best:.4f}, the best unpruned score on test data",
-                _table(cells, "method", levels),
-            )
+            whole = rows[rows["kind"] == "unpruned"].groupby("arm")
+            spent = {name: whole[name].mean().astype(float).to_dict() for name in ("seconds", "passes")}
+            cells = []
+            for arm, by in arms.items():
+                row = {"model": model, "arm": arm, **{at: spread(by.get(at)) for at in levels}}
+                cells.append({**row, **{name: by_arm[arm] for name, by_arm in spent.items()}})
+            table = _table(cells, "method", levels)
+            table.columns.extend([Column("seconds", "time", "seconds"), Column("passes", "passes", "number")])
+            yield _methods_title(model, task, best), table
+            means = {at: {arm: float(np.mean(by[at])) for arm, by in arms.items() if at in by} for at in levels}
+            first = {at: max(m, key=lambda arm: m[arm]) for at, m in means.items() if m}
+            ahead.append({"model": model, "arm": task, **{at: f"{arm} {means[at][arm]:.3f}" for at, arm in first.items()}})
+        yield "Methods: the best at each size", _table(ahead, "task", levels)
+
+    def _by_task(self, experiment: str, *kinds: str) -> Iterator[tuple[tuple[str, ...], pandas.DataFrame]]:
+        return _by(self.of(experiment, *kinds), "model", "task")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per table and line."""
@@ -148,17 +160,14 @@ class PruningStudy:
         ):
             boxes = {
                 f"{task}, {model}": drawn.boxes_figure(found.hypervolumes(trials), "hypervolume")
-                for (model, task), trials in _by(self.of(name, "trial"), "model", "task")
+                for (model, task), trials in self._by_task(name, "trial")
             }
             yield Section(name.capitalize(), f"{volume}({about}).", tables.get(f"{name.capitalize()}: hypervolume"), boxes)
         for (model, method), races in self.races().items():
-            title = f"Searchers: regret in the end, {method}"
-            yield Section(f"Searchers, {method}, {model}", _RACES, tables.get(title), self._race_figures(races))
+            table = tables.get(_searchers_title(model, method))
+            yield Section(f"Searchers, {method}, {model}", _RACES, table, self._race_figures(races))
         yield from self._method_sections(tables)
-        fronts = {
-            f"{task}, {model}": self._front(rows)
-            for (model, task), rows in _by(self.of("fronts", "front", "unpruned"), "model", "task")
-        }
+        fronts = {f"{task}, {model}": self._front(rows) for (model, task), rows in self._by_task("fronts", "front", "unpruned")}
         yield Section("Fronts of single runs", "The first seed, on test data (figures 9 and 10).", None, fronts)
 
     def _sizes(self) -> dict[str, Figure]:
@@ -183,7 +192,7 @@ class PruningStudy:
 
     def _method_sections(self, tables: Mapping[str, Table]) -> Iterator[Section]:
         methods = self.settings.methods
-        for (model, task), rows in _by(self.of("methods", "level", "unpruned"), "model", "task"):
+        for (model, task), rows in self._by_task("methods", "level", "unpruned"):
             best, arms = found.kept(rows)
             series = {}
             for arm, by in arms.items():
@@ -191,9 +200,12 @@ class PruningStudy:
                 values = [np.array(by[level]) for level in at]
                 errors = [float(found.standard_error(v)) for v in values]
                 series[arm] = ([float(level.rstrip("%")) for level in at], [v.mean() for v in values], errors)
-            title = f"Methods on {task}: share of {best:.4f}, the best unpruned score on test data"
-            drawing = drawn.levels_figure(series, methods)
-            yield Section(f"Methods on {task}, {model}", _METHODS, tables.get(title), {"score kept at each size": drawing})
+            table = tables.get(_methods_title(model, task, best))
+            drawing = {"score kept at each size": drawn.levels_figure(series, methods)}
+            yield Section(f"Methods on {task}, {model}", _METHODS, table, drawing)
+        yield Section(
+            "Methods: the best at each size", "By means over repetitions.", tables.get("Methods: the best at each size")
+        )
 
     def _front(self, rows: pandas.DataFrame) -> Figure:
         fronts: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
@@ -205,14 +217,23 @@ class PruningStudy:
 
 
 _RACES = (
-    "Regret: 4 minus the hypervolume up to (2, 2) after the quantiles of all searches of a task; means and standard deviations "
-    f"(figures 11 and 12). Ranks: means over {SAMPLES:,} draws of a task and a repetition of each searcher (figure 6)."
+    "Regret: 4 minus the hypervolume up to (2, 2) after the quantiles of all searches of a task, over the seconds since the "
+    "search began; means and standard deviations (figures 11 and 12). Ranks: means over "
+    f"{SAMPLES:,} draws of a task and a repetition of each searcher (figure 6)."
 )
 _METHODS = (
     "The best sub-network by validation data with at most so many of the body's parameters: its score on test data as a share "
     "of the best unpruned one; means and standard errors over repetitions (figure 8). Time and passes over the training data: "
     "of all stages but measuring and reporting, on average."
 )
+
+
+def _searchers_title(model: str, method: str) -> str:
+    return f"Searchers, {method}, {model}: regret in the end"
+
+
+def _methods_title(model: str, task: str, best: float) -> str:
+    return f"Methods on {task}, {model}: share of {best:.4f}, the best unpruned score on test data"
 
 
 def spread(values: Sequence[float] | None) -> str | None:

@@ -32,8 +32,8 @@ class SearchSettings(Settings):
     )
     searcher: list[str] | None = option(
         None,
-        f"{explained('searcher', 'prune')}; mo-rea:20 is one with a population of 20. Repeat it for several; by default "
-        f"{', '.join(USUAL)}, which take milliseconds per proposal.",
+        f"{explained('searcher', 'prune')}; mo-rea:20 is one with a population of 20, local+aimed one with half of its trials "
+        f"aimed at 10 to 70 % of the parameters. Repeat it for several; by default {', '.join(USUAL)}.",
     )
     objective: list[str] | None = option(
         None, "A column of the table to minimise, such as macs; repeat it for several. By default those that the table names."

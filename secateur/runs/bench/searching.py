@@ -3,46 +3,63 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from secateur.architecture import digest
+from secateur.architecture import Architecture, digest
 from secateur.catalogue import check, find
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
+from secateur.rng import Generator
+from secateur.search import Aim
 from secateur.search.base import Searcher
-from secateur.spaces.pruning import Small
+from secateur.spaces.pruning import PruningSpace, Small
+from secateur.spaces.pruning.sizes import aimed
 from secateur.study import Stop, Study
 from secateur.study.memory_store import MemoryStore
 from secateur.tables import TableEstimator
 from secateur.tables.searchable import SearchTable
 from secateur.trial import Trial
 
+#: Of `+aimed`, as in `secateur prune`: the share of the trials, and the shares of the body's parameters they are aimed at.
+SHARE, LEVELS, BODY = 0.5, (0.1, 0.2, 0.3, 0.5, 0.7), "body_parameters"
+
 
 @dataclass(frozen=True)
 class Contender:
-    """A searcher by name, with a population where one is given: `local`, `mo-rea:20`."""
+    """A searcher by name, with a population where one is given (`mo-rea:20`), and with half of its trials aimed at sizes where
+    it is called so (`local+aimed`)."""
 
     name: str
     searcher: str
     population: int | None = None
+    aimed: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises ConfigurationError, UnknownNameError."""
-        name, _, population = text.partition(":")
-        check("searcher", name)
-        if population and not (population.isdecimal() and int(population)):
-            raise ConfigurationError(f"`{text}` must be a searcher's name, or a name and its population such as mo-rea:20.")
-        return cls(text, name, int(population) if population else None)
+        plain, plus, more = text.partition("+")
+        name, _, population = plain.partition(":")
+        check("searcher", name, "prune")
+        if (plus and more != "aimed") or (population and not (population.isdecimal() and int(population))):
+            raise ConfigurationError(f"`{text}` must be a searcher's name, or one with more such as mo-rea:20 or local+aimed.")
+        return cls(text, name, int(population) if population else None, bool(plus))
 
     def build(self, table: SearchTable, objectives: Sequence[Objective], seed: int, trials: int, depths: bool) -> Searcher:
         """A new searcher. Raises ConfigurationError where it cannot serve the table."""
         kind = find("searcher", self.searcher)
         sizes = kind.sizes(trials, self.population)
-        searcher: Searcher = kind(table.space, objectives, seed=seed, take_extra=depths, **sizes)
+        aim = Aim(self._drawn(table), SHARE) if self.aimed else None
+        searcher: Searcher = kind(table.space, objectives, seed=seed, take_extra=depths, aim=aim, **sizes)
         return searcher
+
+    def _drawn(self, table: SearchTable) -> Callable[[Generator], Architecture]:
+        """Draws of networks just below each level. Raises ConfigurationError where the table does not hold all sizes."""
+        if not isinstance(table.space, PruningSpace) or BODY not in table.table.names:
+            raise ConfigurationError(f"`{self.name}` needs a table with `{BODY}` of all networks of a pruning space.")
+        sizes = dict(zip(table.table.keys, table.table.column(BODY).tolist(), strict=True))
+        return aimed(table.space, lambda plan: sizes[plan.key], [share * max(sizes.values()) for share in LEVELS])
 
 
 @dataclass(frozen=True)

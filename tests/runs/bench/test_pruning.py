@@ -89,12 +89,16 @@ def test_all_strategies_of_a_repetition_see_the_same_sub_networks(study: Any) ->
     assert errors["standard"] != errors["full"]
 
 
-def test_times_go_on_from_the_training(study: Any) -> None:
-    """A search begins when its super-network is trained, which takes longer than a trial."""
-    for _, some in study.of("searchers", "trial").groupby(["arm", "seed"]):
+def test_times_are_those_of_the_search_and_of_what_came_before(study: Any) -> None:
+    """All searches of a repetition begin with one super-network."""
+    rows = study.of("searchers", "trial")
+    for _, some in rows.groupby(["arm", "seed"]):
         assert (np.diff(some["seconds"]) > 0).all()
-        assert some["seconds"].iloc[0] > np.diff(some["seconds"]).max()
         assert some["trial"].tolist() == [1, 2, 3, 4, 5, 6]
+    run = secateur.open_run(next((study.folder / "cells").glob("*-small-full-seed0-*")) / "run")
+    trained = sum(row.seconds for row in run.store.stages() if row.name not in ("search", "report"))
+    assert rows[rows["seed"] == 0]["before"].tolist() == pytest.approx([trained] * 12)
+    run.close()
 
 
 def test_methods_are_scored_on_test_data(study: Any) -> None:
@@ -108,9 +112,9 @@ def test_methods_are_scored_on_test_data(study: Any) -> None:
         assert row["share"] == best.values["body_parameters"] / run.unpruned["body_parameters"] <= float(level[:-1]) / 100
     (whole,) = rows[rows["kind"] == "unpruned"].to_dict("records")
     assert whole["test_error"] == run.unpruned_test["error"]
-    polished = sum(t.origin == "polish" for t in run.trials)
-    steps = -(-run.task["sizes"]["train"] // 16)  # of an epoch
-    assert whole["passes"] == pytest.approx((2 + polished) * steps * 16 / run.task["sizes"]["train"])
+    steps = -(-run.task["sizes"]["train"] // 16)  # of an epoch; 2 of training, and 1 of each network that was polished
+    begun = {name.partition("@")[0] for name in run.store.get_meta("polishing")}
+    assert whole["passes"] == pytest.approx(2 * steps * 16 / run.task["sizes"]["train"] + len(begun))
     run.close()
 
 
@@ -122,11 +126,9 @@ def test_sizes_are_those_of_the_space(study: Any) -> None:
 
 def test_tables_and_page(study: Any) -> None:
     tables = study.tables()
-    assert list(tables)[:3] == [
-        "Spaces: hypervolume",
-        "Strategies: hypervolume",
-        "Searchers: regret in the end, weight-sharing",
-    ]
+    assert [title.partition(":")[0] for title in tables] == [
+        "Spaces", "Strategies", "Searchers, weight-sharing, tiny-bert", "Methods on reviews, tiny-bert", "Methods",
+    ]  # fmt: skip
     assert [row["arm"] for row in tables["Strategies: hypervolume"].rows] == ["standard", "full"]
     for title, table in tables.items():
         assert title in str(study)
@@ -232,3 +234,37 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_candidates_that_are_trained(bench: Bench, tmp_path: Path) -> None:
+    """Of mo-asha only what was trained to the end can be compared; its time and its epochs count all the same."""
+    from secateur.runs.bench.spending import passes_over_data
+
+    quick = [*QUICK, "trial_epochs=2", "r_min=1", "eta=2"]
+    asked = {"experiment": ["searchers"], "seed": [0], "trials": 6, "searcher": ["random", "mo-asha"]}
+    study = bench(tmp_path / "grid", **asked, method=["standard"], set=quick)
+    rows = study.of("searchers", "trial")
+    assert {arm: len(some) for arm, some in rows.groupby("arm")}["random"] == 6
+    run = secateur.open_run(next((tmp_path / "grid" / "cells").glob("*-standard-mo-asha-*")) / "run")
+    ended = [t for t in run.trials if t.id is not None]
+    whole = [t for t in ended if t.budget == 2]
+    assert 0 < len(whole) < len(ended)
+    told = rows[rows["arm"] == "mo-asha"]
+    assert told["key"].tolist() == [t.key for t in whole]
+    assert told["seconds"].iloc[-1] == pytest.approx(sum(t.seconds for t in ended[: ended.index(whole[-1]) + 1]))
+    steps = -(-run.task["sizes"]["train"] // 16)
+    epochs = sum(1 if t.budget == 1 or t.continues is not None else 2 for t in ended)
+    assert passes_over_data(run) == pytest.approx(2 * steps * 16 / run.task["sizes"]["train"] + epochs)
+    run.close()
+
+
+def test_a_method_needs_nothing_of_the_bench(bench: Bench, tmp_path: Path) -> None:
+    """One that tries a list of its own and prunes in another space."""
+    quick = [*QUICK, "trial_epochs=1", "polish=false"]
+    study = bench(tmp_path / "grid", experiment=["methods", "fronts"], seed=[0], method=["layer-drop"], set=quick)
+    (whole,) = study.of("methods", "unpruned").to_dict("records")
+    shares = study.of("fronts", "front")["share"].tolist()
+    assert shares == sorted(shares)
+    assert set(np.round(shares, 6)) <= {round(1 / 3, 6), round(2 / 3, 6)}
+    assert whole["seconds"] > 0
+    assert "layer-drop" in str(study)

@@ -15,8 +15,10 @@ from secateur.cli import app
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
 from secateur.pareto import hypervolume
 from secateur.runs.bench import rows_file, searching
+from secateur.search import Aim
 from secateur.search.random import Random
 from secateur.spaces.pruning import Shape
+from secateur.spaces.pruning.sizes import aimed
 from secateur.tables.searchable import write_searchable
 from secateur.testing.toys import Toy, toy
 
@@ -160,6 +162,19 @@ def _evaluated(architectures: Any) -> list[dict[str, Any]]:
     return [{"architecture": a, **problem("medium").evaluate(a)} for a in architectures]
 
 
+def test_half_of_the_trials_can_be_aimed_at_sizes(table: Path) -> None:
+    """Those that a searcher is given by hand: half of its draws lie just below 10, 20, 30, 50 or 70 % of the parameters."""
+    every = [{"architecture": a, **problem().evaluate(a)} for a in problem().space.every()]
+    sizes = {row["architecture"].key: row["parameters"] for row in every}
+    write_searchable(table, [{**row, "body_parameters": row["parameters"]} for row in every], {**SAID, "space": "small"})
+    frame = bench(table, searcher=["random+aimed"], seeds=1, depths=False).frame
+    limits = [share * max(sizes.values()) for share in (0.1, 0.2, 0.3, 0.5, 0.7)]
+    aim = Aim(aimed(problem().space, lambda plan: sizes[plan.key], limits), 0.5)
+    by_hand = problem().run(Random(problem().space, problem().objectives, aim=aim), 10)
+    assert frame["key"].tolist() == [a.key for a in by_hand]
+    assert by_hand != problem().run(Random(problem().space, problem().objectives), 10)
+
+
 def test_another_objective(table: Path) -> None:
     assert {"error", "macs", "latency"} <= set(bench(table, objective=["error", "macs", "latency"]).frame)
 
@@ -167,13 +182,16 @@ def test_another_objective(table: Path) -> None:
 def test_refusals(table: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown searcher `locl`"):
         bench(table, searcher=["locl"])
-    with pytest.raises(ConfigurationError, match="or a name and its population such as mo-rea:20"):
-        bench(table, searcher=["mo-rea:many"])
+    for wrong in ("mo-rea:many", "mo-rea:0", "local+aim"):
+        with pytest.raises(ConfigurationError, match="or one with more such as mo-rea:20 or local"):
+            bench(table, searcher=[wrong])
+    with pytest.raises(ConfigurationError, match="needs a table with `body_parameters`"):
+        bench(table, searcher=["local+aimed"])
     with pytest.raises(ConfigurationError, match="`random` has none"):
         bench(table, searcher=["random:3"])
     with pytest.raises(UnknownNameError, match="unknown column `los`"):
         bench(table, objective=["error", "los"])
-    with pytest.raises(ConfigurationError, match="searches the space `decoder`"):
+    with pytest.raises(ConfigurationError, match="unknown searcher `exact`"):
         bench(table, searcher=["exact"])
     with pytest.raises(ConfigurationError, match="is a file"):
         bench(table, to=table)
