@@ -107,6 +107,7 @@ def main() -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(1)
+    torch.backends.cuda.matmul.allow_tf32 = True
     (make if args.what == "make" else attempt)(args)
 
 

@@ -42,6 +42,7 @@ def main() -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(1 if torch.cuda.is_available() else 2)
+    torch.backends.cuda.matmul.allow_tf32 = True
     began = time.time()
 
     def append(**row: Any) -> None:

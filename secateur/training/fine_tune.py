@@ -69,9 +69,8 @@ def fine_tune(
     later is the training that would never have paused. `examples` are the training set with what a teacher said of each; a
     `teacher` on the same device is asked at each step instead, in eval mode, and left as it was.
     """
-    given = task_arguments(data, settings, folder, device, progress, logs)
-    given["train_dataset"] = examples or data.train
-    steps = math.ceil(len(data.train) / settings.batch_size)
+    given = task_arguments(data, settings, folder, device, progress, logs, examples)
+    steps = math.ceil(len(given["train_dataset"]) / settings.batch_size)
     stop = settings.total_steps(steps) if until is None else min(settings.total_steps(steps), math.ceil(until * steps))
     last = resumable(folder)
     if last is not None and int(last.rpartition("-")[2]) >= stop:  # it was there already when its process ended

@@ -84,15 +84,22 @@ class Watch(TrainerCallback):
 
 
 def task_arguments(
-    data: Any, settings: TrainingSettings, folder: Path, device: str, progress: Told | None, logs: Logs
+    data: Any,
+    settings: TrainingSettings,
+    folder: Path,
+    device: str,
+    progress: Told | None,
+    logs: Logs,
+    examples: Any | None = None,
 ) -> dict[str, Any]:
-    """What a StageTrainer needs to train on `data` (a TaskData), beside the model."""
+    """What a StageTrainer needs to train on `data` (a TaskData), beside the model. `examples` take the place of its own."""
+    examples = data.train if examples is None else examples
     return {
         "settings": settings,
         "regression": data.task.kind == "regression",
         "language_modelling": data.task.kind == "language_modelling",
-        "args": training_arguments(settings, folder, len(data.train), device, logs),
-        "train_dataset": data.train,
+        "args": training_arguments(settings, folder, len(examples), device, logs),
+        "train_dataset": examples,
         "data_collator": collating(data.collate),
         "callbacks": [Watch(progress)],
     }

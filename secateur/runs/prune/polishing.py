@@ -12,8 +12,8 @@ from secateur.search import MoAsha
 from secateur.spaces.pruning import PruningSpace
 from secateur.trial import Status, Trial
 
-#: Epochs of every contender, and one of how many goes on, from there and from each rung after it.
-FIRST, ETA = 1.0, 4
+#: One of how many goes on. Every contender has this part of all epochs.
+ETA = 4
 
 
 def contenders(trials: Sequence[Trial], space: PruningSpace, limit: float, chance: float | None, count: int) -> list[Trial]:
@@ -38,7 +38,7 @@ def contenders(trials: Sequence[Trial], space: PruningSpace, limit: float, chanc
 
 
 class Tournament:
-    """Contenders of one size train for an epoch each, the best go on: successive halving by the code of `mo-asha`.
+    """Contenders of one size train for a quarter of the epochs, the best goes on: successive halving by the code of `mo-asha`.
 
     `known` holds what networks reached at a budget, also in other tournaments and before a stop; `remember` keeps it.
     """
@@ -57,8 +57,8 @@ class Tournament:
     def best(self, several: Sequence[Trial], advance: Advance) -> tuple[Trial | None, str | None]:
         """The best after all epochs, with its error; or None and the last reason, where all failed."""
         architectures = [t.architecture for t in several]
-        first = min(FIRST, self.epochs)
-        searcher = MoAsha(self.space, [Objective("error")], least=first, most=self.epochs, eta=ETA, contenders=architectures)
+        least = self.epochs / ETA
+        searcher = MoAsha(self.space, [Objective("error")], least=least, most=self.epochs, eta=ETA, contenders=architectures)
         total = sum((high - low) * met for low, high, met in self._rungs(searcher, len(several)))
         done, reason = 0.0, None
         while asked := searcher.ask():

@@ -217,6 +217,13 @@ class PruneSettings(RunSettings):
         panel=_POLISH,
     )
     polish_epochs: float = shared(TrainingSettings, "epochs", 3.0, about="Epochs of polishing.", panel=_POLISH)
+    variants: int = option(
+        0,
+        "Variants of each text that the teacher also tells about, some of their tokens replaced.",
+        panel=_POLISH,
+        least=0,
+        most=100,
+    )
     polish_learning_rate: float = shared(
         TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_POLISH
     )

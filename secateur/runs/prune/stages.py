@@ -210,7 +210,7 @@ class PruneWork(Measuring):
             device=self.device,
             batch_size=self.c.evaluation_batch,
             logs=self.logs.of(POLISH),
-            **taught_by(teacher, self.data, self.c.evaluation_batch),
+            **taught_by(teacher, self.data, self.c.evaluation_batch, self.c.variants, self.c.seed),
         )
 
     def _keep_polished(self, trial: Trial, estimator: FineTuned) -> None:
