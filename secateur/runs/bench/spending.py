@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from secateur.catalogue import find
 from secateur.study import Journal
 
 #: How the curves of polished networks are called: their trainings are counted by what they reached.
@@ -37,7 +38,9 @@ def passes_over_data(run: Any) -> float:
 
 def _of_trials(run: Any) -> float:
     """Epochs of trials that were trained each by itself; one that goes on with another spends the difference."""
-    if not run.own:
+    from secateur.methods.standard import Standard
+
+    if not issubclass(find("method", run.configuration.method), Standard):
         return 0.0
     whole = run.configuration.trial_epochs
     epochs = {t.id: whole if t.budget is None else t.budget for t in run.trials if t.id is not None}

@@ -112,9 +112,11 @@ def test_methods_are_scored_on_test_data(study: Any) -> None:
         assert row["share"] == best.values["body_parameters"] / run.unpruned["body_parameters"] <= float(level[:-1]) / 100
     (whole,) = rows[rows["kind"] == "unpruned"].to_dict("records")
     assert whole["test_error"] == run.unpruned_test["error"]
-    steps = -(-run.task["sizes"]["train"] // 16)  # of an epoch; 2 of training, and 1 of each network that was polished
-    begun = {name.partition("@")[0] for name in run.store.get_meta("polishing")}
-    assert whole["passes"] == pytest.approx(2 * steps * 16 / run.task["sizes"]["train"] + len(begun))
+    # 2 epochs of training; of polishing 1 for the winners, a quarter of it for the others.
+    steps, met = -(-run.task["sizes"]["train"] // 16), set(run.store.get_meta("polishing"))
+    won, lost = (sum(name.endswith(f"@{epochs}") for name in met) for epochs in ("1", "0.25"))
+    assert won >= 1
+    assert whole["passes"] == pytest.approx(2 * steps * 16 / run.task["sizes"]["train"] + won + 0.25 * (lost - won))
     run.close()
 
 
@@ -259,12 +261,17 @@ def test_candidates_that_are_trained(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_method_needs_nothing_of_the_bench(bench: Bench, tmp_path: Path) -> None:
-    """One that tries a list of its own and prunes in another space."""
+    """One that trains a list of its own in another space, and one that trains nothing but the unpruned network."""
     quick = [*QUICK, "trial_epochs=1", "polish=false"]
-    study = bench(tmp_path / "grid", experiment=["methods", "fronts"], seed=[0], method=["layer-drop"], set=quick)
-    (whole,) = study.of("methods", "unpruned").to_dict("records")
-    shares = study.of("fronts", "front")["share"].tolist()
+    methods = ["layer-drop", "fisher"]
+    study = bench(tmp_path / "grid", experiment=["methods", "fronts"], seed=[0], method=methods, set=quick)
+    shares = study.of("fronts", "front").query("arm == 'layer-drop'")["share"].tolist()
     assert shares == sorted(shares)
     assert set(np.round(shares, 6)) <= {round(1 / 3, 6), round(2 / 3, 6)}
-    assert whole["seconds"] > 0
-    assert "layer-drop" in str(study)
+    passes = study.of("methods", "unpruned").set_index("arm")["passes"]
+    run = secateur.open_run(next((tmp_path / "grid" / "cells").glob("*-fisher-*")) / "run")
+    examples = run.task["sizes"]["train"]
+    run.close()
+    assert passes["fisher"] == pytest.approx(2 * -(-examples // 16) * 16 / examples)
+    assert passes["layer-drop"] == pytest.approx(passes["fisher"] + 2)  # one and two layers, an epoch each
+    assert all(method in str(study) for method in methods)
