@@ -60,7 +60,7 @@ class HeadPruning(FineTunedFirst):
 
     def score(self) -> None:
         """Score the heads of the fine-tuned network."""
-        with scored_batches(self.bench, "scoring heads") as batches:
+        with scored_batches(self.bench, "scoring heads", SCORED) as batches:
             scores = head_scores(self.bench.supernet, batches)
         with whole(self.bench.networks / SCORES) as draft:
             save_file({"scores": scores}, draft)

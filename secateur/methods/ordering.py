@@ -19,14 +19,14 @@ from secateur.writing import whole
 SCORED = 1024
 
 
-def scored_part(bench: Bench, count: int = SCORED) -> Examples:
+def scored_part(bench: Bench, count: int) -> Examples:
     """A random part of the training data: they may be sorted by label."""
     some = generator(bench.c.seed, "order").permutation(len(bench.data.train))[:count]
     return Examples({name: [values[i] for i in some] for name, values in bench.data.train.columns.items()})
 
 
 @contextlib.contextmanager
-def scored_batches(bench: Bench, title: str, count: int = SCORED) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
+def scored_batches(bench: Bench, title: str, count: int) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
     """Such a part in batches on the bench's device, with a bar of this title."""
     examples = scored_part(bench, count)
     total = -(-len(examples) // 32)
@@ -42,7 +42,7 @@ def scored_batches(bench: Bench, title: str, count: int = SCORED) -> Iterator[It
 
 def order_by_importance(bench: Bench) -> None:
     """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
-    with scored_batches(bench, "scoring heads and units") as batches:
+    with scored_batches(bench, "scoring heads and units", SCORED) as batches:
         scores: Importance = importance(bench.supernet, batches)
     order = scores.order()
     with whole(bench.networks / ORDER) as draft:

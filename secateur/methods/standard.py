@@ -39,9 +39,9 @@ class Standard(FineTunedFirst):
         )
 
     def ended(self, study: Any, left: int) -> None:
-        """Keep the weights of the front, and what a later trial may go on from."""
+        """Keep the weights of the front, and what a later trial may go on from; where there is a short list, all weights."""
         folder = self.bench.networks / TRIALS
-        if not folder.is_dir():
+        if self.lists or not folder.is_dir():
             return
         best = {t.key for t in study.front()}
         goes_on = study.searcher.may_continue(left)

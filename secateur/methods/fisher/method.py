@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import Any
-
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
@@ -77,13 +74,6 @@ class Fisher(FineTunedFirst):
                 bench.supernet, bench.space, bench.data, batches, bench.networks / TRIALS, batch_size=bench.c.evaluation_batch
             )
         ]
-
-    def ended(self, study: Any, left: int) -> None:
-        """Keep the weights of the front only."""
-        best = {trial.key for trial in study.front()}
-        for path in list((self.bench.networks / TRIALS).glob("*")):
-            if path.name not in best:
-                shutil.rmtree(path, ignore_errors=True)
 
     def passes(self) -> dict[str, float]:
         return {**super().passes(), "information": 3.0 * min(SCORED, len(self.bench.data.train))}

@@ -90,8 +90,10 @@ class PruneRun(RunFolder):
         were predicted, of those that were measured since, and the bounds hold for what was measured."""
         trials, tests, measured = self.trials, self.tests, self.measured
         polished = {t.key: t for t in trials if t.origin == POLISH}
-        found = Front.of(trials, self.objectives, self.unpruned)
-        pool = found.members if self.own else found.pool  # weights of their own are kept while they are on the front
+        pool = Front.of(trials, self.objectives, self.unpruned).pool
+        if self.own:
+            kept = {path.name for path in (self.folder / SUPERNET / TRIALS).glob("*")}
+            pool = tuple(t for t in pool if t.key in kept)
         members = [PruneMember(t, self, tests.get(t.key), polished.get(t.key), measured.get(t.key, {})) for t in pool]
         timed = [m for m in members if m.prediction_error is not None]
         whole = self.whole

@@ -52,7 +52,7 @@ KLEIN2024: dict[str, Any] = {
     "polish": False,
 }
 #: Minutes on two CPU cores.
-DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0}
+DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
 
 
 def usual_searcher(space: str) -> str:
@@ -216,7 +216,7 @@ class PruneSettings(RunSettings):
         "layers without embeddings and head); repeat it for several.",
         panel=_POLISH,
     )
-    polish_epochs: float = shared(TrainingSettings, "epochs", 3.0, about="Epochs of polishing.", panel=_POLISH)
+    polish_epochs: float = shared(TrainingSettings, "epochs", 4.0, about="Epochs of polishing.", panel=_POLISH)
     variants: int = option(
         0,
         "Variants of each text that the teacher also tells about, some of their tokens replaced.",
@@ -225,7 +225,7 @@ class PruneSettings(RunSettings):
         most=100,
     )
     polish_learning_rate: float = shared(
-        TrainingSettings, "learning_rate", 5e-5, about="Learning rate of these.", panel=_POLISH
+        TrainingSettings, "learning_rate", 2e-4, about="Learning rate of these.", panel=_POLISH
     )
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
     measure: bool = option(True, "Measure latency and memory of what was found, on this machine.", panel=_MEASURE)
