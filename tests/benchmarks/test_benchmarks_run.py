@@ -32,6 +32,7 @@ SCRIPTS = {
         "10,000 decoders drawn and counted ÷ 1 s, transformer_xl",
         "decoders counted one by one ÷ in arrays, transformer_xl",
     ],
+    "latency_search": [f"search of 3 trials by latency ÷ by parameters, {kind}" for kind in ("random", "local")],
     "design_search": ["a design search ÷ 10 minutes", "measuring every candidate"],
     "overhead": [
         "store and searcher per trial ÷ 10 ms, `random`",
