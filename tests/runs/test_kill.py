@@ -82,6 +82,51 @@ def test_killed_in_every_stage_and_resumed(pruned: Path, tmp_path: Path) -> None
     assert outcome(folder) == outcome(pruned)
 
 
+#: Children that go on with a run of `standard` and kill themselves after so many training steps, until one ends.
+TRAINED = """
+import json, os, signal, sys
+import secateur.training.fine_tune as fine_tune
+from secateur.verbs.prune import prune
+from secateur.verbs.resume import resume
+
+settings = json.loads(sys.argv[1])
+for number in range(40):
+    child = os.fork()
+    if child == 0:
+        real, calls = fine_tune.FineTuneTrainer.training_step, 0
+        def killed(*given, **options):
+            global calls
+            calls += 1
+            if calls == 6:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*given, **options)
+        fine_tune.FineTuneTrainer.training_step = killed
+        prune(**settings) if number == 0 else resume(settings["to"], progress=False)
+        os._exit(0)
+    if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+        break
+print(number)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("searcher", ["random", "mo-asha"])
+def test_candidates_that_are_trained_are_killed_in_the_middle(
+    quick_prune: Any, pruned: Path, tmp_path: Path, searcher: str
+) -> None:
+    """Time and again by SIGKILL: the trials, their rungs and values are those of a run that was never stopped."""
+    options = {"method": "standard", "searcher": searcher, "trials": 5, "r_min": 0.5, "eta": 2, "trial_epochs": 2.0}
+    options |= {"epochs": 1.0, "polish": False, "measure": False}
+    whole = quick_prune(tmp_path / "whole", **options)
+    c = whole.configuration
+    settings = {name: value for name, value in c.as_dict().items() if value != type(c).usual(name) or name == "seed"}
+    text = json.dumps({**settings, "to": str(tmp_path / "run"), "progress": False})
+    found = subprocess.run([sys.executable, "-c", TRAINED, text], timeout=400, capture_output=True)
+    assert found.returncode == 0, found.stderr.decode()[-2000:]
+    assert int(found.stdout) >= 2
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "whole")
+
+
 def test_ctrl_c_says_how_to_go_on(model_folder: Path, data_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = SupernetTrainer.training_step
 

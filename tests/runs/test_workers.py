@@ -34,6 +34,25 @@ def test_a_pruning_run_with_two_workers_finds_the_same_values(quick_prune: Any, 
 
 
 @pytest.mark.slow
+def test_trained_candidates_of_two_workers_go_on_where_they_stopped(quick_prune: Any, tmp_path: Path) -> None:
+    """Which are tried depends on their timing; what each reaches at a budget does not, whoever trained it before."""
+    changes: dict[str, Any] = {"method": "standard", "searcher": "mo-asha", "trials": 10, "r_min": 0.5, "eta": 2, "epochs": 1.0}
+    changes |= {"trial_epochs": 2.0, "polish": False, "formats": False}
+    both = quick_prune(tmp_path / "both", workers=2, **changes)
+    asked = {t.id: t for t in both.trials}
+    assert {t.status for t in both.trials} == {"complete"}
+    assert any(t.continues is not None for t in asked.values())
+    assert all(asked[t.continues].key == t.key for t in asked.values() if t.continues is not None)
+    alone = quick_prune(tmp_path / "alone", **changes)
+    reached = {t.point: dict(t.values) for t in alone.trials}
+    common = [t for t in asked.values() if t.point in reached]
+    assert len(common) >= 4
+    assert all(dict(t.values) == reached[t.point] for t in common)
+    best = both.front[-1]
+    best.save(tmp_path / "pruned")
+
+
+@pytest.mark.slow
 def test_a_design_run_with_two_workers_finds_the_same_values(quick_design: Any, tmp_path: Path) -> None:
     changes = {"objectives": ["synflow", "memory", "parameters"], "bounds": ["macs<=1G"], "searcher": "random", "trials": 8}
     alone = quick_design(tmp_path / "alone", **changes)

@@ -190,7 +190,9 @@ class PruneWork(Measuring):
             limit = bound.resolve(whole)
             found[str(bound)] = contenders(pool, self.space, limit, floor, self.c.candidates)
             if not found[str(bound)]:
-                self.log.write("not polished", bound=str(bound), reason="nothing is as small")
+                self.note(
+                    f"Nothing that was tried has at most {bound} of the layers' parameters: none of that size was polished."
+                )
                 del found[str(bound)]
         return found
 
