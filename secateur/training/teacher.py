@@ -20,12 +20,17 @@ TOLD = "teacher_logits"
 REPLACED = 0.15
 
 
+def can_vary(data: TaskData) -> bool:
+    """Whether texts can have variants that a teacher tells about."""
+    return data.task.kind in ("classification", "regression")
+
+
 def varied(data: TaskData, copies: int, seed: int) -> Examples:
     """The training examples, and as many variants of each: some of its tokens are replaced by tokens drawn from all texts.
 
     What stands where no token of a text stands (the tokenizer's own tokens) is left as it is.
     """
-    if data.task.kind == "multiple_choice" or not copies:
+    if not copies:
         return data.train
     rng, columns = generator(seed, "variants"), {name: list(values) for name, values in data.train.columns.items()}
     special = set(data.tokenizer.all_special_ids)

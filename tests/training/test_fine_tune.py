@@ -15,7 +15,7 @@ from secateur.training.distillation import distillation_loss
 from secateur.training.fine_tune import FineTuneTrainer, fine_tune
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import training_arguments
-from secateur.training.teacher import told
+from secateur.training.teacher import REPLACED, TOLD, told, varied
 
 ONE_STEP = TrainingSettings(
     epochs=1, batch_size=8, learning_rate=1e-3, learning_rate_warmup=0.0, max_grad_norm=0.0, checkpoints=0
@@ -146,3 +146,28 @@ def test_a_pause_is_no_end(tmp_path):
     rows = fine_tune(student, data, settings, tmp_path, until=2)
     assert rows[-1]["step"] == 4
     assert rows[-1]["learning_rate"] == pytest.approx(1e-3 * 5 / 8)
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_variants_of_texts(kind):
+    """Some words are others, from the same texts; the tokenizer's own tokens stay, and the teacher labels them."""
+    data, (_, teacher) = toy_task_data(kind, examples=60), networks(kind)
+    examples = told(teacher.eval(), data, 16, varied(data, 2, seed=1))
+    assert len(examples) == 180
+    assert examples.columns["input_ids"][:60] == data.train.columns["input_ids"]
+    assert examples.labels[:60] == data.train.labels
+    special, words = set(data.tokenizer.all_special_ids), {t for ids in data.train.columns["input_ids"] for t in ids}
+    changed = total = 0
+    for place, ids in enumerate(examples.columns["input_ids"][60:]):
+        own = data.train.columns["input_ids"][place % 60]
+        assert len(ids) == len(own)
+        assert set(ids) <= words
+        assert [t in special for t in ids] == [t in special for t in own]
+        changed += sum(a != b for a, b in zip(ids, own, strict=True))
+        total += sum(t not in special for t in own)
+    assert 0.08 < changed / total < REPLACED + 0.03
+    batch = data.collate([{n: v for n, v in examples[i].items() if n != TOLD} for i in range(60, 180)])
+    with torch.no_grad():
+        logits = teacher(**{n: v for n, v in batch.items() if n != "labels"}).logits
+    said = logits[:, 0] if kind == "regression" else logits.argmax(-1)
+    torch.testing.assert_close(torch.tensor(examples.labels[60:], dtype=said.dtype), said, rtol=1e-4, atol=1e-5)

@@ -84,7 +84,7 @@ class Tournament:
         return found
 
     def _ended(self, trial: Trial) -> Trial:
-        name = f"{trial.key}@{trial.budget:g}"
+        name = f"{self.estimator.identity}: {trial.key}@{trial.budget:g}"
         # What went on to the end also has weights there; a smaller budget need not be reached again.
         if name not in self.known or trial.budget == self.epochs:
             (found,) = self.estimator.evaluate([trial.architecture], trial.budget)

@@ -219,7 +219,7 @@ class PruneSettings(RunSettings):
     polish_epochs: float = shared(TrainingSettings, "epochs", 4.0, about="Epochs of polishing.", panel=_POLISH)
     variants: int = option(
         0,
-        "Variants of each text that the teacher also tells about, some of their tokens replaced.",
+        "Also polish on so many variants of each text, told by the teacher, where the smallest size gains by it; takes longer.",
         panel=_POLISH,
         least=0,
         most=100,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from secateur.catalogue import find
@@ -12,7 +14,7 @@ from secateur.devices.device import check_precision, resolve_device
 from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
-from secateur.estimators.fine_tuned import FineTuned
+from secateur.estimators.fine_tuned import TRAINING, FineTuned
 from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
@@ -31,7 +33,7 @@ from secateur.spaces.pruning import Layer
 from secateur.spaces.pruning.sizes import aimed
 from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
-from secateur.training.teacher import taught_by
+from secateur.training.teacher import can_vary, taught_by
 from secateur.trial import POLISH, Trial
 
 
@@ -164,29 +166,41 @@ class PruneWork(Measuring):
     # The stages after the search.
 
     def polish(self) -> None:
-        """For each share of the body's parameters, fine-tune the best of several sub-networks below it."""
+        """For each share of the body's parameters, the smallest first, fine-tune the best of several sub-networks below it.
+
+        Where variants of texts are asked for, the smallest share tries both with them and without, and the better goes on.
+        """
         (self.folder / MEMBERS).mkdir(exist_ok=True)
         several = self._contenders()
-        estimator = self._polishing()
         known: dict[str, float] = dict(self.store.get_meta("polishing", {}))
-        tournament = Tournament(estimator, self.space, known, lambda found: self.store.set_meta("polishing", found))
+        ways = [
+            Tournament(estimator, self.space, known, lambda found: self.store.set_meta("polishing", found))
+            for estimator in self._polishing()
+        ]
         for i, (bound, trials) in enumerate(several.items()):
             title, part = f"polishing for {bound} ({i + 1} of {len(several)})", (i / len(several), (i + 1) / len(several))
             with self.progress.bar(title, part) as advance:
-                best, reason = tournament.best(trials, advance)
+                ends = [way.best(trials, advance) for way in ways]
+            errors = [best.values["error"] if best is not None else math.inf for best, _ in ends]
+            place = errors.index(min(errors))
+            best, reason = ends[place]
             if best is None:
                 self.log.write("polish failed", bound=bound, reason=reason)
                 self.note(f"No network with at most {bound} of the layers' parameters could be polished: {reason}")
-            elif best.key not in self.run.polished:
+                continue
+            if best.key not in self.run.polished:
                 (trial,) = [t for t in trials if t.key == best.key]
-                self._keep_polished(trial, estimator)
+                self._keep_polished(trial, ways[place].estimator)
+            ways = [ways[place]]
+            for leftover in (self.networks / "training").glob(f"{POLISH}*/*/{TRAINING}"):  # of those that did not go on
+                shutil.rmtree(leftover, ignore_errors=True)
 
     def _contenders(self) -> dict[str, list[Trial]]:
         """Level → who meets there."""
         pool = [m.trial for m in self.run.front.pool]
         floor = self.run.chance["validation"]["error"] if self.run.chance else None
         whole, found = self.run.unpruned["body_parameters"], {}
-        for bound in self.c.levels():
+        for bound in sorted(self.c.levels(), key=lambda bound: bound.resolve(whole)):
             limit = bound.resolve(whole)
             found[str(bound)] = contenders(pool, self.space, limit, floor, self.c.candidates)
             if not found[str(bound)]:
@@ -196,24 +210,31 @@ class PruneWork(Measuring):
                 del found[str(bound)]
         return found
 
-    def _polishing(self) -> FineTuned:
-        """Fine-tuning from the weights that the search scored, taught by the best of the method's teachers."""
-        trials = {m.key: m.trial for m in self.run.front.pool}
-        batches = list(self.data.batches("validation", self.c.evaluation_batch))
+    def _polishing(self) -> list[FineTuned]:
+        """Fine-tuning from the weights that the search scored, taught by the best of the method's teachers; and where variants
+        of texts are asked for, the same with these and as much again to read."""
+        c, trials = self.c, {m.key: m.trial for m in self.run.front.pool}
+        batches = list(self.data.batches("validation", c.evaluation_batch))
         several = self.method.teachers()
         errors = [score(teacher, self.data.task, batches)["error"] for teacher in several]
         teacher = several[errors.index(min(errors))]
-        return FineTuned(
-            lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
-            self.data,
-            self.c.polishing(),
-            self.networks / "training" / POLISH,
-            identity="polishing",
-            device=self.device,
-            batch_size=self.c.evaluation_batch,
-            logs=self.logs.of(POLISH),
-            **taught_by(teacher, self.data, self.c.evaluation_batch, self.c.variants, self.c.seed),
-        )
+        ways = [(0, c.polishing())]
+        if c.variants and can_vary(self.data):
+            ways.append((c.variants, replace(c.polishing(), epochs=2 * c.polish_epochs / (1 + c.variants))))
+        return [
+            FineTuned(
+                lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
+                self.data,
+                settings,
+                self.networks / "training" / f"{POLISH}-{variants}",
+                identity=f"polishing, {variants} variants",
+                device=self.device,
+                batch_size=c.evaluation_batch,
+                logs=self.logs.of(POLISH),
+                **taught_by(teacher, self.data, c.evaluation_batch, variants, c.seed),
+            )
+            for variants, settings in ways
+        ]
 
     def _keep_polished(self, trial: Trial, estimator: FineTuned) -> None:
         """Test a polished network and keep it with the run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Ends:
 
     def __init__(self, errors: dict[tuple[str, float], float], epochs: float = 4.0) -> None:
         self.settings = type("Settings", (), {"epochs": epochs})
+        self.identity = "toy"
         self.errors = errors
         self.calls: list[tuple[str, float]] = []
         self.progress: Any = None
@@ -137,6 +139,30 @@ def test_a_run_that_is_stopped_while_it_polishes_ends_the_same(
     for found in (run, whole):
         assert 1 <= len(found.polished) <= 2
     assert {k: t.values for k, t in run.polished.items()} == {k: t.values for k, t in whole.polished.items()}
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("better", [0, 1])
+def test_variants_are_read_where_the_smallest_size_gains_by_them(
+    quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, better: int
+) -> None:
+    """Without them first, then with them; from the second size on only in the better way."""
+    met: list[tuple[str, int, int]] = []
+    real = Tournament.best
+
+    def best(self: Tournament, several: Any, advance: Any) -> Any:
+        found, reason = real(self, several, advance)
+        read = len(self.estimator.examples or ())
+        met.append((several[0].key, read, len(self.estimator.data.train)))
+        way = 1 if read > met[-1][2] else 0
+        return replace(found, values={"error": 0.1 if way == better else 0.2}), reason
+
+    monkeypatch.setattr(Tournament, "best", best)
+    options: dict[str, Any] = {"polish_at": ["80%", "40%"], "polish_epochs": 1.0, "candidates": 1, "variants": 1, "epochs": 2.0}
+    run = quick_prune(tmp_path / "run", measure=False, **options)
+    assert [read // own for _, read, own in met] == [1, 2, 1 + better]
+    sizes = [run.member(key).values["body_parameters"] for key, *_ in met]
+    assert sizes[0] == sizes[1] <= sizes[2]
 
 
 @pytest.mark.usefixtures("brief")
