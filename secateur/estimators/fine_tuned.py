@@ -47,7 +47,7 @@ class FineTuned(Estimator):
         teacher: Any | None = None,
         device: str = "cpu",
         batch_size: int = 64,
-        logs: Logs = NO_LOGS,
+        logs: Callable[[Architecture], Logs] = lambda _: NO_LOGS,
     ) -> None:
         self.build, self.data, self.settings, self.folder = build, data, settings, folder
         self.identity, self.teacher = identity, teacher
@@ -81,14 +81,14 @@ class FineTuned(Estimator):
                 network = self.network(architecture)  # its process ended before the result was stored
             else:
                 network = self.build(architecture)
-                self._train(network, folder, None if last else budget)
+                self._train(network, folder, None if last else budget, self.logs(architecture))
         except EvaluationFailure as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return Evaluation(failure=str(failure))
         found = score(network, self.data.task, self.data.batches("validation", self.batch_size))
         return Evaluation({"error": found.pop("error")}, details=found)
 
-    def _train(self, network: Any, folder: Path, until: float | None) -> None:
+    def _train(self, network: Any, folder: Path, until: float | None, logs: Logs) -> None:
         self.rows = fine_tune(
             network,
             self.data,
@@ -99,7 +99,7 @@ class FineTuned(Estimator):
             until=until,
             device=self.device,
             progress=lambda step, steps, loss: self.progress(self.settings.epochs * step / steps, loss),
-            logs=self.logs,
+            logs=logs,
         )
         save_weights(network, folder)
         if until is None:  # nothing goes on from here

@@ -99,8 +99,8 @@ def test_a_run_knows_how_long_it_will_take(tmp_path, quick_prune, brief, monkeyp
         "scoring heads and units",
         "training (full)",
         "searching (local)",
-        "polishing 1 of 2",
-        "polishing 2 of 2",
+        "polishing for 50% (1 of 2)",
+        "polishing for 90% (2 of 2)",
         "scoring on test data",
         "measuring on this machine",
     }

@@ -25,7 +25,7 @@ def scalars(folder, name):
 
 def test_tensorboard_has_the_losses_and_the_search(tmp_path, quick_prune, monkeypatch):
     monkeypatch.delenv("TENSORBOARD_LOGGING_DIR", raising=False)
-    run = quick_prune(tmp_path / "run", log_to="tensorboard", polish_at=["90%"])
+    run = quick_prune(tmp_path / "run", log_to="tensorboard", polish_at=["90%"], candidates=1)
     folder = run.folder / "logs"
     (polished,) = run.polished
     assert {path.name for path in folder.iterdir()} == {"warm-up", "train", "search", f"polish-{polished}"}

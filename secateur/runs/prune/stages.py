@@ -230,7 +230,7 @@ class PruneWork(Measuring):
                 identity=f"polishing, {variants} variants",
                 device=self.device,
                 batch_size=c.evaluation_batch,
-                logs=self.logs.of(POLISH),
+                logs=lambda architecture: self.logs.of(f"{POLISH}-{architecture.key}"),
                 **taught_by(teacher, self.data, c.evaluation_batch, variants, c.seed),
             )
             for variants, settings in ways

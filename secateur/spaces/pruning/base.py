@@ -49,12 +49,13 @@ class PruningSpace(ProductSpace):
         """The upper bound: without bounds the unpruned network, the best that there is."""
         return self.largest()
 
-    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
+    def line(self, weights: np.ndarray, least: bool = True) -> Callable[[float], Architecture]:
         """Architectures from the smallest (at 0) to the largest (at 1), each containing those before it.
 
-        A dimension of weight w in (0, 1] is whole from w on; above 0 none is at its lower bound.
+        A dimension of weight w in (0, 1] is whole from w on; with `least`, none is at its lower bound above 0.
         """
-        return lambda at: self.from_indices(np.ceil(np.minimum(1.0, at / weights) * (self._count - 1)).astype(np.int64))
+        rounded = np.ceil if least else np.floor
+        return lambda at: self.from_indices(rounded(np.minimum(1.0, at / weights) * (self._count - 1)).astype(np.int64))
 
     def values(self, architecture: Architecture) -> np.ndarray:
         return self.values_of(dict(architecture.choices))
@@ -89,7 +90,7 @@ class BinarySpace(PruningSpace):
     def __init__(self, shape: Shape, bits: int) -> None:
         super().__init__(shape, [BIT] * bits)
 
-    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
+    def line(self, weights: np.ndarray, least: bool = True) -> Callable[[float], Architecture]:
         """As many parts as the place on the line says, those of the least weights."""
         place = np.argsort(np.argsort(weights, kind="stable"))
         return lambda at: self.from_indices((place < np.ceil(at * len(place))).astype(np.int64))

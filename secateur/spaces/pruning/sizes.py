@@ -39,7 +39,10 @@ def aimed(space: PruningSpace, cost: PlanCost, limits: Sequence[float]) -> Calla
 
     def draw(rng: Generator) -> Architecture:
         limit = limits[int(rng.integers(len(limits)))] * (LEAST + (1 - LEAST) * rng.random())
-        line = space.line(1 - rng.random(space.dimensions))
-        return largest_below(space, line, cost, limit) or space.smallest()
+        weights = 1 - rng.random(space.dimensions)
+        found = largest_below(space, space.line(weights), cost, limit)
+        if found is None or not space.plan(found).layers:  # one of everything is too much already
+            found = largest_below(space, space.line(weights, least=False), cost, limit)
+        return found or space.smallest()
 
     return draw

@@ -38,9 +38,9 @@ class Small(PruningSpace):
     def values_of(self, choices: Mapping[str, Any]) -> np.ndarray:
         return whole_numbers(choices, "heads", "units", "layers")
 
-    def line(self, weights: np.ndarray) -> Callable[[float], Architecture]:
-        """Widths grow along it; it is at full depth throughout, since the pass of a deep network holds those of all others."""
-        return super().line(np.array([*weights[:2], np.finfo(np.float64).tiny]))
+    def line(self, weights: np.ndarray, least: bool = True) -> Callable[[float], Architecture]:
+        """At full depth, since the pass of a deep network holds those of all others; without `least` depth grows as well."""
+        return super().line(np.array([*weights[:2], np.finfo(np.float64).tiny]) if least else weights)
 
     def depths(self, architecture: Architecture) -> list[Architecture]:
         """The architectures of equal heads and units at every smaller depth of the space: free with one forward pass."""

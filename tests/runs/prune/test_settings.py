@@ -85,7 +85,9 @@ def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given:
     training = found.training()
     assert (training.epochs, training.learning_rate, training.weight_decay, training.max_grad_norm) == (8.0, 1e-3, 0.5, 0.25)
     assert found.warming_up() == replace(training, epochs=1.0, learning_rate=5e-5)
-    assert found.polishing() == replace(training, epochs=3.0, learning_rate=5e-5)
+    assert found.polishing() == replace(training, epochs=4.0, learning_rate=2e-4)
+    assert found.fine_tuning() == replace(training, learning_rate=5e-5)
+    assert found.trial_training() == replace(training, epochs=5.0)
 
 
 def test_populations_fit_the_trials_unless_given(given: dict[str, Any]) -> None:
