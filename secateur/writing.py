@@ -39,6 +39,14 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
+def discard(path: Path) -> None:
+    """Remove a folder that must never be found half removed: it loses its name first."""
+    if path.is_dir():
+        target = aside(path)
+        path.rename(target)
+        remove(target)
+
+
 def is_aside(path: Path) -> bool:
     """Whether this is the name of something that was being written."""
     return _ASIDE.fullmatch(path.name) is not None

@@ -12,15 +12,16 @@ from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
-from secateur.estimators.own_weights import WEIGHTS, save_weights, with_weights
+from secateur.estimators.own_weights import save_weights, with_weights
 from secateur.estimators.shared_weights import score
 from secateur.tasks import Examples, TaskData
 from secateur.training.fine_tune import fine_tune
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
+from secateur.writing import discard
 
-#: Where in the folder of an architecture its training can go on.
-TRAINING = "training"
+#: In the folder of an architecture: where its training can go on, and a file that says that it is at its end.
+TRAINING, ENDED = "training", "ended"
 
 
 class FineTuned(Estimator):
@@ -54,8 +55,8 @@ class FineTuned(Estimator):
         self.device, self.batch_size, self.logs = device, batch_size, logs
         #: Told how many epochs of its training a network has behind it, and the loss where it is known.
         self.progress: Callable[[float, float | None], None] = lambda _epochs, _loss: None
-        #: The log rows of the last training, from its beginning.
-        self.rows: list[dict[str, float]] = []
+        #: Key → the log rows of its training, from its beginning.
+        self.rows: dict[str, list[dict[str, float]]] = {}
         self._told = examples
 
     @cached_property
@@ -77,7 +78,7 @@ class FineTuned(Estimator):
         folder = self.folder / architecture.key
         last = budget is None or budget >= self.settings.epochs
         try:
-            if last and (folder / WEIGHTS).is_file() and not (folder / TRAINING).is_dir():
+            if last and (folder / ENDED).is_file():
                 network = self.network(architecture)  # its process ended before the result was stored
             else:
                 network = self.build(architecture)
@@ -89,7 +90,7 @@ class FineTuned(Estimator):
         return Evaluation({"error": found.pop("error")}, details=found)
 
     def _train(self, network: Any, folder: Path, until: float | None, logs: Logs) -> None:
-        self.rows = fine_tune(
+        self.rows[folder.name] = fine_tune(
             network,
             self.data,
             self.settings,
@@ -103,4 +104,5 @@ class FineTuned(Estimator):
         )
         save_weights(network, folder)
         if until is None:  # nothing goes on from here
-            shutil.rmtree(folder / TRAINING, ignore_errors=True)
+            (folder / ENDED).touch()
+            discard(folder / TRAINING)

@@ -10,7 +10,7 @@ from secateur.methods.standard import Standard
 
 
 class LayerDrop(Standard):
-    """Every number of layers from all to one, each fine-tuned by itself."""
+    """Every number of layers from all but one down to one, each fine-tuned by itself."""
 
     spaces = ("layer",)
     lists = True
@@ -20,3 +20,7 @@ class LayerDrop(Standard):
         layers = self.bench.space.shape.layers
         chosen = [kept(layers, dropped, self.bench.c.drop) for dropped in range(1, layers)]
         return [self.bench.space.from_values(np.isin(np.arange(layers), some).astype(np.int64)) for some in chosen]
+
+    @property
+    def expected(self) -> float:
+        return (self.bench.space.shape.layers - 1) / 2

@@ -43,8 +43,8 @@ class OneShot(Standard):
         whole = bench.supernet.body_parameters(bench.supernet.whole)
         limits = [bound.resolve(whole) for bound in bench.c.levels()]
         some = self.bench.space.domains[2].members()
-        most = [depth for depth in some if depth >= some[-1] / 2]
-        places = np.unique(np.linspace(0, len(most) - 1, bench.c.candidates).round().astype(int))[::-1]
+        most = [depth for depth in reversed(some) if depth >= some[-1] / 2]
+        places = np.unique(np.linspace(0, len(most) - 1, bench.c.candidates).round().astype(int))
         found = (self._shape(most[place], limit) for place in places for limit in limits)
         return [architecture for architecture in found if architecture is not None]
 
@@ -65,3 +65,7 @@ class OneShot(Standard):
 
     def passes(self) -> dict[str, float]:
         return {**super().passes(), "order": 3.0 * min(SCORED, len(self.bench.data.train))}
+
+    @property
+    def expected(self) -> float:
+        return float(self.bench.c.candidates * sum(b.value if b.relative else 0.3 for b in self.bench.c.levels()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from secateur.architecture import digest
@@ -13,7 +12,7 @@ from secateur.estimators.shared_weights import weights_digest
 from secateur.methods.base import TRIALS
 from secateur.methods.fine_tuned_first import FineTunedFirst
 from secateur.supernet import Supernet
-from secateur.writing import remove
+from secateur.writing import discard, is_aside, remove
 
 
 class Standard(FineTunedFirst):
@@ -44,16 +43,27 @@ class Standard(FineTunedFirst):
         if self.lists or not folder.is_dir():
             return
         best = {t.key for t in study.front()}
-        goes_on = study.searcher.may_continue(left)
+        goes_on, running = study.searcher.may_continue(left), {t.key for t in study.searcher.pending.values()}
         for path in list(folder.iterdir()):
+            if path.name in running or is_aside(path):  # another worker's
+                continue
             if path.name not in best | goes_on:
-                shutil.rmtree(path, ignore_errors=True)
+                discard(path)
             elif path.name not in best:
                 remove(path / WEIGHTS)
             elif path.name not in goes_on:
-                shutil.rmtree(path / TRAINING, ignore_errors=True)
+                discard(path / TRAINING)
 
     def tidy(self) -> None:
         super().tidy()
         for path in (self.bench.networks / TRIALS).glob(f"*/{TRAINING}"):
-            shutil.rmtree(path, ignore_errors=True)
+            discard(path)
+
+    @property
+    def expected(self) -> float:
+        """About how many whole networks are trained as trials."""
+        return 0.3 * float(self.bench.c.trials)
+
+    def passes(self) -> dict[str, float]:
+        read = self.bench.c.trial_training().examples_read(len(self.bench.data.train))
+        return {**super().passes(), "search": 3.0 * self.expected * read}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from abc import ABC, abstractmethod
@@ -137,7 +138,9 @@ class Work(ABC):
                 nonlocal ended
                 ended += 1
                 advance(*((ended, wanted) if seconds is None else (round(study.seconds), round(seconds))))
-                self.after_trial(study, wanted - ended)
+                pace = study.seconds / ended
+                left = wanted - ended if seconds is None else math.ceil(max(0.0, seconds - study.seconds) / max(pace, 1e-9))
+                self.after_trial(study, min(wanted - ended, left))
                 if logs.to and (front := study.front()).members:
                     write(ended, self._reached(front))
 

@@ -134,7 +134,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False, seconds: 
         raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
     given = {name: value for name, value in (("unsteady", unsteady or None), ("seconds", seconds)) if value is not None}
     for name in given:
-        if not hasattr(run.configuration, name):
+        if not hasattr(run.configuration, name) or (name == "seconds" and run.configuration.verb != "prune"):
             raise ConfigurationError(f"`{folder}` is a run of `secateur {run.configuration.verb}`, which has no --{name}.")
     changed = replace(run.configuration, **given)
     if faults := changed.field_faults():

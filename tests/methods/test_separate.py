@@ -130,7 +130,7 @@ def test_seconds_are_those_of_all_stages(quick_prune: Any, tmp_path: Path) -> No
     [
         ({"searcher": "mo-asha"}, "needs a method whose candidates are trained"),
         ({"method": "standard", "searcher": "mo-asha", "r_min": 3.0, "trial_epochs": 2.0}, "`r_min` must be at most"),
-        ({"method": "standard", "searcher": "mo-asha", "trials": 2}, "`trials` must be at least 3"),
+        ({"method": "standard", "searcher": "mo-asha", "trials": 3}, "`trials` must be at least 4"),
         ({"method": "layer-drop", "space": "small"}, "prunes in the space layer"),
         ({"method": "layer-drop", "searcher": "random"}, "`searcher` cannot be set"),
         ({"method": "one-shot", "space": "large"}, "prunes in the space small"),
@@ -151,3 +151,39 @@ def test_the_command_line_need_not_name_the_space(
     words = ["prune", "--model", str(model_folder), "--data", str(data_file), "--text", "review", "--label", "verdict"]
     CliRunner().invoke(app, [*words, "--method", method, "--to", str(tmp_path / "run")])
     assert [settings.space for settings in seen] == [catalogue.find("method", method).spaces[0]]
+
+
+def test_a_preset_names_no_searcher_for_a_list(quick_prune: Any, tmp_path: Path) -> None:
+    run = quick_prune(tmp_path / "run", method="layer-drop", preset="klein2024", measure=False, **QUICK)
+    assert run.configuration.searcher is None
+
+
+def test_a_network_that_paused_is_not_at_its_end(tmp_path: Path) -> None:
+    """Its weights lie there, but no more than they; the end is reached by training anew."""
+    from secateur.estimators.fine_tuned import ENDED, TRAINING, FineTuned
+    from secateur.spaces.pruning import Small
+    from secateur.supernet import Supernet
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_task import toy_task_data
+    from secateur.training.settings import TrainingSettings
+    from secateur.writing import discard
+
+    supernet, data = Supernet(toy_model("bert")), toy_task_data(examples=20)
+    space = Small(supernet.shape)
+    settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=1e-2)
+
+    def trained(folder: Path) -> FineTuned:
+        return FineTuned(lambda a: supernet.extract(space.plan(a)), data, settings, folder, identity="toy")
+
+    architecture = space.largest()
+    whole = trained(tmp_path / "whole").evaluate([architecture])[0]
+    paused = trained(tmp_path / "paused")
+    paused.evaluate([architecture], 0.5)
+    folder = tmp_path / "paused" / architecture.key
+    assert (folder / WEIGHTS).is_file()
+    discard(folder / TRAINING)
+    assert paused.evaluate([architecture], 2.0)[0].values == whole.values
+    assert (folder / ENDED).is_file()
+    again = paused.network(architecture)
+    other = trained(tmp_path / "whole").network(architecture)
+    assert all(torch.equal(a, b) for a, b in zip(again.state_dict().values(), other.state_dict().values(), strict=True))

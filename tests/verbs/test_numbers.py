@@ -80,7 +80,7 @@ def test_the_command_says_the_same_in_one_line(
         return [str(given[n]) for n in given if n == positional] + [word for n, v in named for word in (f"--{n}", str(v))]
 
     commands = get_command(app)
-    first = {"train": "run", "measure": "model", "evaluate": "model", "bench proxies": "table"}
+    first = {"train": "run", "measure": "model", "evaluate": "model", "bench proxies": "table", "bench pruning": "folder"}
     for verb, name in numeric():
         command = [*verb.split(), *words(needed[verb], first.get(verb, ""))]
         for value in ("nan", "inf", "-1", "1e308", "1" + "0" * 12, "9" * 5000, "x", ""):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from secateur.catalogue import check, find, listed, names
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import bound_on
-from secateur.settings import MOST_TRIALS, Settings, option
+from secateur.settings import DAY, MOST_TRIALS, Settings, option
 
 EXPERIMENTS = ("spaces", "strategies", "searchers", "methods", "fronts")
 #: The method that trains a super-network, and the one that trains every candidate by itself.
@@ -39,7 +40,7 @@ class PruningSettings(Settings):
     method: list[str] | None = option(None, f"{listed('method', 'prune')}; repeat it for several. All by default.")
     seed: list[int] | None = option(None, "A repetition; repeat it for several. 0 to 4 by default.", least=0, below=2**32)
     seconds: float | None = option(
-        None, "End the search of every run so many seconds after it began; by default after --trials.", above=0
+        None, "End the search of every run so many seconds after it began; by default after --trials.", above=0, most=100 * DAY
     )
     set: list[str] | None = option(
         None, "A setting of every run (epochs=5), or of one method's (standard.trials=20); repeat it for several."
@@ -140,6 +141,10 @@ def _parsed(text: str) -> tuple[str, str, Any]:
     known = find("run", "prune").settings.options()
     if setting not in known:
         raise UnknownNameError("setting", setting, known)
+    with suppress(ValueError):
+        return whose, setting, int(value)
+    with suppress(ValueError):  # YAML takes 1e-4 for a text
+        return whose, setting, float(value)
     try:
         return whose, setting, yaml.safe_load(value)
     except yaml.YAMLError:

@@ -42,6 +42,8 @@ class Contender:
         plain, plus, more = text.partition("+")
         name, _, population = plain.partition(":")
         check("searcher", name, "prune")
+        if name == "mo-asha":
+            raise ConfigurationError("`mo-asha` stops trainings early: a table of pruned networks has nothing to stop.")
         if (plus and more != "aimed") or (population and not (population.isdecimal() and int(population))):
             raise ConfigurationError(f"`{text}` must be a searcher's name, or one with more such as mo-rea:20 or local+aimed.")
         return cls(text, name, int(population) if population else None, bool(plus))

@@ -30,9 +30,10 @@ def passes_over_data(run: Any) -> float:
     names = [name for name in run.store.curves() if not name.startswith(_POLISH)]
     steps = sum(max(step for step, _ in run.store.curve(name)) for name in names)
     reached: dict[str, float] = {}
-    for name in run.store.get_meta("polishing", {}):  # key@epochs
+    for name in run.store.get_meta("polishing", {}):  # with how many variants of each text: key@epochs
         key, _, epochs = name.rpartition("@")
-        reached[key] = max(reached.get(key, 0.0), float(epochs))
+        read = 1 + int(name.split()[1])
+        reached[key] = max(reached.get(key, 0.0), read * float(epochs))
     return float(steps * batch / examples + _of_trials(run) + sum(reached.values()))
 
 

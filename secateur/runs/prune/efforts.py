@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from secateur.runs.prune.settings import PruneSettings
+from secateur.runs.prune.settings import ETA, PruneSettings
 from secateur.runs.timing import Effort
 
 #: A sub-network's cost as a share of the whole one's, on average, and members of a front that are measured and tested.
@@ -17,10 +17,11 @@ def prune_efforts(c: PruneSettings, sizes: Mapping[str, int], method: Mapping[st
     """Stage → effort. `sizes`: examples by split; `method`: passes of its stages; `seconds`: for measuring one network."""
     measured, timed = (any(o.startswith(name) for o in c.objectives) for name in ("memory", "latency"))
     levels = c.levels()
-    student = [3 * (level.value if level.relative else SHARE) + 1 for level in levels]  # its teacher is asked at each step
-    polished = sum(student) * c.polishing().examples_read(sizes["train"])
+    student = sum(3 * (level.value if level.relative else SHARE) for level in levels)
+    polished = (1 + (c.candidates - 1) / ETA) * student * c.polishing().examples_read(sizes["train"]) + sizes["train"]
     found = {stage: Effort(passes) for stage, passes in method.items()}
-    found["search"] = Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * measured)
+    found.setdefault("search", Effort(c.trials * SHARE * sizes["validation"], c.trials * seconds * measured))
+    found |= {} if c.seconds is None else {"search": Effort(0.0, c.seconds)}
     found |= {"latency model": Effort(0.0, c.fit_seconds)} if timed else {}
     found["polish"] = Effort(polished + len(levels) * SHARE * (sizes["validation"] + sizes["test"]))
     found["measure"] = Effort(0.0, MEMBERS * seconds)

@@ -8,12 +8,10 @@ from dataclasses import replace
 from secateur.estimators.fine_tuned import FineTuned
 from secateur.objectives import Objective
 from secateur.runs.progress import Advance
+from secateur.runs.prune.settings import ETA
 from secateur.search import MoAsha
 from secateur.spaces.pruning import PruningSpace
 from secateur.trial import Status, Trial
-
-#: One of how many goes on. Every contender has this part of all epochs.
-ETA = 4
 
 
 def contenders(trials: Sequence[Trial], space: PruningSpace, limit: float, chance: float | None, count: int) -> list[Trial]:

@@ -92,7 +92,7 @@ class PruneRun(RunFolder):
         polished = {t.key: t for t in trials if t.origin == POLISH}
         pool = Front.of(trials, self.objectives, self.unpruned).pool
         if self.own:
-            kept = {path.name for path in (self.folder / SUPERNET / TRIALS).glob("*")}
+            kept = {path.parent.name for path in (self.folder / SUPERNET / TRIALS).glob("*/*.safetensors")}
             pool = tuple(t for t in pool if t.key in kept)
         members = [PruneMember(t, self, tests.get(t.key), polished.get(t.key), measured.get(t.key, {})) for t in pool]
         timed = [m for m in members if m.prediction_error is not None]

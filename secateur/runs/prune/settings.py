@@ -51,6 +51,8 @@ KLEIN2024: dict[str, Any] = {
     "order": False,
     "polish": False,
 }
+#: In polishing one of so many contenders goes on. Each has this part of all epochs.
+ETA = 4
 #: Minutes on two CPU cores.
 DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
 
@@ -262,13 +264,16 @@ class PruneSettings(RunSettings):
             if out.get(name) is not None:
                 value = out[name]
                 out[name] = [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
-        if "seconds" in out:
-            out.setdefault("trials", MOST_TRIALS)
+        preset = cls.presets[out.get("preset", "default")]
+        if "seconds" in out and out.get("trials") == preset.get("trials"):
+            out["trials"] = MOST_TRIALS
         method = out.get("method", cls.method)
         if method != cls.method and method in catalogue.names("method", cls.verb):
             kind = catalogue.find("method", method)
             out.setdefault("space", kind.spaces[0])
             if kind.lists:
+                if out.get("searcher") == preset.get("searcher"):
+                    out.pop("searcher", None)
                 return out
         out.setdefault("space", "small")
         out.setdefault("searcher", usual_searcher(out["space"]))
@@ -317,9 +322,9 @@ class PruneSettings(RunSettings):
                 found.append(f"`mo-asha` needs a method whose candidates are trained, such as standard, not `{self.method}`.")
             if self.r_min > self.trial_epochs:
                 found.append(f"`r_min` must be at most `trial_epochs` ({self.trial_epochs:g}), got {self.r_min:g}.")
-            elif self.trials < self.eta and self.r_min < self.trial_epochs:
+            elif self.trials <= self.eta and self.r_min < self.trial_epochs:
                 found.append(
-                    f"`trials` must be at least {self.eta}: with fewer no candidate of `mo-asha` goes on, got {self.trials}."
+                    f"`trials` must be at least {self.eta + 1}: with fewer nothing in `mo-asha` goes on, got {self.trials}."
                 )
         return found
 

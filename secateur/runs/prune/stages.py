@@ -20,6 +20,7 @@ from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
 from secateur.methods.base import Method
+from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
@@ -35,6 +36,7 @@ from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
 from secateur.training.teacher import can_vary, taught_by
 from secateur.trial import POLISH, Trial
+from secateur.writing import discard
 
 
 class PruneWork(Measuring):
@@ -192,8 +194,8 @@ class PruneWork(Measuring):
                 (trial,) = [t for t in trials if t.key == best.key]
                 self._keep_polished(trial, ways[place].estimator)
             ways = [ways[place]]
-            for leftover in (self.networks / "training").glob(f"{POLISH}*/*/{TRAINING}"):  # of those that did not go on
-                shutil.rmtree(leftover, ignore_errors=True)
+            for leftover in (self.networks / SCRATCH).glob(f"{POLISH}*/*/{TRAINING}"):  # of those that did not go on
+                discard(leftover.parent)
 
     def _contenders(self) -> dict[str, list[Trial]]:
         """Level → who meets there."""
@@ -204,9 +206,7 @@ class PruneWork(Measuring):
             limit = bound.resolve(whole)
             found[str(bound)] = contenders(pool, self.space, limit, floor, self.c.candidates)
             if not found[str(bound)]:
-                self.note(
-                    f"Nothing that was tried has at most {bound} of the layers' parameters: none of that size was polished."
-                )
+                self.note(f"Nothing was found with at most {bound} of the layers' parameters: none was polished there.")
                 del found[str(bound)]
         return found
 
@@ -226,7 +226,7 @@ class PruneWork(Measuring):
                 lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
                 self.data,
                 settings,
-                self.networks / "training" / f"{POLISH}-{variants}",
+                self.networks / SCRATCH / f"{POLISH}-{variants}",
                 identity=f"polishing, {variants} variants",
                 device=self.device,
                 batch_size=c.evaluation_batch,
@@ -244,7 +244,7 @@ class PruneWork(Measuring):
             score(network, self.data.task, self.data.batches(split, self.c.evaluation_batch))
             for split in ("validation", "test")
         )
-        self.keep_curve(f"polish {key[:8]}", estimator.rows)
+        self.keep_curve(f"polish {key[:8]}", estimator.rows.get(key, []))
         target = self.folder / MEMBERS / key
         shutil.rmtree(target, ignore_errors=True)  # an unfinished earlier try: its result was never stored
         save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=network)

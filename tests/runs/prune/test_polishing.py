@@ -11,7 +11,8 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.errors import Stopped
 from secateur.estimators.base import Evaluation
-from secateur.runs.prune.polishing import ETA, Tournament, contenders
+from secateur.runs.prune.polishing import Tournament, contenders
+from secateur.runs.prune.settings import ETA
 from secateur.runs.prune.stages import PruneWork
 from secateur.spaces.pruning import Shape, Small
 from secateur.trial import Trial
