@@ -27,7 +27,7 @@ SHARES = tuple(tenths / 10 for tenths in range(1, 10))
 
 
 class Fisher(FineTunedFirst):
-    """A candidate for each share: of the latency where that is an objective, else of multiply-accumulate operations."""
+    """Candidates for shares of the latency where that is an objective, else of multiply-accumulate operations."""
 
     spaces = ("large",)
     lists = True
@@ -44,17 +44,29 @@ class Fisher(FineTunedFirst):
             save_file({HEADS: found.heads, UNITS: found.units}, draft)
 
     def candidates(self) -> list[Architecture]:
-        shape, prices = self.bench.supernet.shape, self.prices()
+        """One for each share; and for each size that will be polished, one of as many parameters."""
+        layers = range(self.bench.supernet.shape.layers)
         gradients = load_file(self.bench.networks / GRADIENTS)
         alone = {by: diagonal(found) for by, found in gradients.items()}
-        blocks = {by: [block(found[:, layer]) for layer in range(shape.layers)] for by, found in gradients.items()}
+        blocks = {by: [block(found[:, layer]) for layer in layers] for by, found in gradients.items()}
         chosen = []
-        for share in SHARES:
-            masks = search_masks(alone[HEADS], alone[UNITS], prices, share * prices.whole(shape))
+        for prices, budget in self.constraints():
+            masks = search_masks(alone[HEADS], alone[UNITS], prices, budget)
             better = [np.array(list(map(rearranged, mask, blocks[by]))) for by, mask in zip((HEADS, UNITS), masks, strict=True)]
             if any(mask.any() for mask in better):
                 chosen.append(self.bench.space.from_values(np.hstack(better).astype(np.int64).ravel()))
         return chosen
+
+    def constraints(self) -> list[tuple[Prices, float]]:
+        """What heads and units cost, and what may be spent."""
+        bench, prices = self.bench, self.prices()
+        found = [(prices, share * prices.whole(bench.supernet.shape)) for share in SHARES]
+        if bench.c.polish:
+            (counts, *_), layers = bench.supernet.counts, bench.supernet.shape.layers
+            by_size = Prices(counts.per_head, counts.per_unit, counts.with_heads, counts.with_units)
+            whole = bench.supernet.body_parameters(bench.supernet.whole)
+            found += [(by_size, bound.resolve(whole) - layers * counts.always) for bound in bench.c.levels()]
+        return found
 
     def prices(self) -> Prices:
         """By the latency model where the run has one, else counted."""

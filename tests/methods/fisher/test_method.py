@@ -124,7 +124,8 @@ def test_candidates_are_rearranged_and_empty_ones_left_out(tmp_path: Path, monke
     rng = np.random.default_rng(0)
     gradients = {by: rng.standard_normal((9, 3, n)).astype(np.float32) for by, n in (("heads", 4), ("units", 12))}
     method.save_file(gradients, tmp_path / GRADIENTS)
-    found = Fisher(SimpleNamespace(supernet=supernet, space=Large(supernet.shape), networks=tmp_path))  # type: ignore[arg-type]
+    settings = SimpleNamespace(polish=False)
+    found = Fisher(SimpleNamespace(c=settings, supernet=supernet, space=Large(supernet.shape), networks=tmp_path))  # type: ignore[arg-type]
     monkeypatch.setattr(found, "prices", lambda: Prices(0.0, 0.0, 1.0, 1.0))
     plans = [found.bench.space.plan(a) for a in found.candidates()]
     assert [sum((p.heads.count > 0) + (p.units.count > 0) for p in plan.layers) for plan in plans] == [1, 1, 2, 3, 3, 4, 4, 5]
@@ -156,3 +157,14 @@ def test_decoders(quick_prune: Any, data_file: Path, tmp_path: Path, family: str
     with torch.no_grad():
         expected = run.network(run.supernet, member.trial).eval()(tokens).logits
         torch.testing.assert_close(secateur.load(tmp_path / "pruned")(tokens).logits, expected)
+
+
+def test_each_size_to_be_polished_has_a_network_that_uses_it_up(quick_prune: Any, tmp_path: Path) -> None:
+    """At most one head or unit is missing to it."""
+    run = quick_prune(tmp_path / "run", **{**QUICK, "polish": True}, polish_at=["40%", "75%"], polish_epochs=0.1, candidates=1)
+    (counts, *_) = run.supernet.counts
+    whole = run.supernet.body_parameters(run.supernet.whole)
+    sizes = [t.values["body_parameters"] for t in run.trials[len(SHARES) :]]
+    assert len(sizes) == 2
+    for share, size in zip((0.4, 0.75), sizes, strict=True):
+        assert share * whole - max(counts.per_head, counts.per_unit) < size <= share * whole
