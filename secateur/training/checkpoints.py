@@ -79,6 +79,11 @@ def _fault(checkpoint: Path) -> str | None:
     return None
 
 
+def logged(checkpoint: str) -> list[dict[str, float]]:
+    """The log rows of a training up to its checkpoint, one that `resumable` found."""
+    return [row for row in TrainerState.load_from_json(str(Path(checkpoint) / _STATE)).log_history if "loss" in row]
+
+
 def refuse_diverged(model: Any, step: int) -> None:
     """Raise EvaluationFailure where a weight is not finite. All processes hold the same: all raise or none."""
     if not bool(torch.stack([p.detach().isfinite().all() for p in model.parameters()]).all()):

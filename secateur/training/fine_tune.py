@@ -11,7 +11,7 @@ from safetensors.torch import load_model
 from transformers import TrainerCallback
 
 from secateur.tasks import Examples, TaskData
-from secateur.training.checkpoints import loading, resumable
+from secateur.training.checkpoints import loading, logged, resumable
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
@@ -77,7 +77,7 @@ def fine_tune(
         with loading(last):
             load_model(student, Path(last) / "model.safetensors", device=device)
         student.eval()
-        return []
+        return logged(last)
     given["callbacks"].append(Pause(stop))
     training = None if teacher is None else teacher.training
     if teacher is not None:

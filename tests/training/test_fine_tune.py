@@ -139,6 +139,16 @@ def test_a_pause_changes_nothing(tmp_path):
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in whole.state_dict().items())
 
 
+def test_what_was_trained_before_a_kill_has_its_curve(tmp_path):
+    """The process ended after the last step: the next one has nothing to train, and the same rows."""
+    data, (student, _) = toy_task_data(examples=20), networks()
+    settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=1e-3, checkpoints=1)
+    for until in (1, None):
+        rows = fine_tune(copy.deepcopy(student), data, settings, tmp_path, until=until)
+        assert [row["step"] for row in rows] == list(range(1, 4 if until else 7))
+        assert fine_tune(copy.deepcopy(student), data, settings, tmp_path, until=until) == rows
+
+
 def test_a_pause_is_no_end(tmp_path):
     """The learning rate at the pause is that of the whole training."""
     data, (student, _) = toy_task_data(examples=16), networks()
