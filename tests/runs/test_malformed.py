@@ -143,6 +143,12 @@ def test_facts_that_are_none(fact: str, content: str, run: Path) -> None:
     refused(lambda: report(run).show(), r"study\.db` is damaged")
 
 
+@pytest.mark.parametrize(("fact", "content"), [("own", '"yes"'), ("polishing", '{"a": "low"}')])
+def test_facts_of_methods_and_polishing(fact: str, content: str, run: Path) -> None:
+    change(run, "INSERT OR REPLACE INTO meta VALUES (?, ?)", fact, content)
+    refused(lambda: open_run(run).store.get_meta(fact), r"study\.db` is damaged")
+
+
 def test_a_moment_that_is_none(run: Path) -> None:
     change(run, "INSERT OR REPLACE INTO meta VALUES (?, ?)", "progress", '{"at": "noon"}')
     refused(lambda: state_of(open_run(run)), r"study\.db` is damaged")
