@@ -157,7 +157,8 @@ class Searcher(ABC):
         return self._propose(rng) or self._left_over(rng)
 
     def may_continue(self, left: int) -> set[str]:
-        """The keys of ended trials that one of the next `left` may continue: what they left must be kept."""
+        """The keys of trials that one of the next `left` may continue, or that are just being continued: what they left must be
+        kept."""
         return set()
 
     def _learn(self, trial: Trial) -> None:  # noqa: B027 - most searchers read `history` instead

@@ -88,7 +88,7 @@ class MoAsha(Random):
         return [ended[i] for i in np.lexsort((place, front))]
 
     def may_continue(self, left: int) -> set[str]:
-        """Those that have not gone on and would still be among the best if all that is left came below them."""
+        """Those that have not gone on and would still be among the best if all that is left came below them; and what runs."""
         found: set[str] = set()
         for low, high in pairwise(self.rungs):
             ranked = self.ranked(low)

@@ -18,7 +18,7 @@ from secateur.report.terminal import say
 from secateur.report.text_table import print_table, table_blocks
 from secateur.runs.bench import pruning_tables as found
 from secateur.runs.bench.pruning_settings import PruningSettings
-from secateur.runs.bench.ranks import SAMPLES
+from secateur.runs.bench.ranks import SAMPLES, standard_error
 from secateur.runs.bench.rows_file import RowsFile
 from secateur.writing import write_whole
 
@@ -198,7 +198,7 @@ class PruningStudy:
             for arm, by in arms.items():
                 at = sorted(by, key=lambda level: float(level.rstrip("%")))
                 values = [np.array(by[level]) for level in at]
-                errors = [float(found.standard_error(v)) for v in values]
+                errors = [float(standard_error(v)) for v in values]
                 series[arm] = ([float(level.rstrip("%")) for level in at], [v.mean() for v in values], errors)
             table = tables.get(_methods_title(model, task, best))
             drawing = {"score kept at each size": drawn.levels_figure(series, methods)}
@@ -240,7 +240,7 @@ def spread(values: Sequence[float] | None) -> str | None:
     """A mean with its standard error where there are several values."""
     if not values:
         return None
-    error = f" ± {float(found.standard_error(np.array(values))):.3f}" if len(values) > 1 else ""
+    error = f" ± {float(standard_error(np.array(values))):.3f}" if len(values) > 1 else ""
     return f"{np.mean(values):.3f}{error}"
 
 

@@ -78,11 +78,6 @@ def kept(rows: pandas.DataFrame) -> tuple[float, dict[str, dict[str, list[float]
     return best, found
 
 
-def standard_error(values: np.ndarray) -> np.ndarray:
-    """Over the repetitions (the first axis); 0 where there is only one."""
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:]))
-
-
 def _searches(trials: pandas.DataFrame) -> tuple[list[tuple[str, int]], list[np.ndarray]]:
     """(arm, seed) and the points (n, 2) of each search, in order."""
     keys, points = [], []

@@ -1,4 +1,4 @@
-"""Average ranks of methods over tasks, repetitions and time, as Feurer et al. (2015) and Klein et al. (2024) draw them."""
+"""Over repetitions: standard errors, and average ranks of methods as Feurer et al. (2015) and Klein et al. (2024) draw them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def average_ranks(regrets: Mapping[str, Sequence[np.ndarray]], rng: Generator, s
         drawn = [tasks[task][rng.integers(0, len(tasks[task]), size=count)] for tasks in several]
         total += rankdata(np.stack(drawn), axis=0).sum(axis=1)
     return dict(zip(regrets, total / samples, strict=True))
+
+
+def standard_error(values: np.ndarray) -> np.ndarray:
+    """Over the repetitions (the first axis); 0 where there is only one."""
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:]))

@@ -20,7 +20,7 @@ from secateur.report.rows import Table as Shown
 from secateur.report.terminal import say
 from secateur.report.text_table import print_table, table_blocks
 from secateur.rng import generator
-from secateur.runs.bench.ranks import SAMPLES, average_ranks
+from secateur.runs.bench.ranks import SAMPLES, average_ranks, standard_error
 from secateur.tables.searchable import SearchTable
 from secateur.writing import write_whole
 
@@ -97,7 +97,7 @@ class SearchStudy:
             for name in self.searchers:
                 volumes, against = regrets.volumes[name][:, -1], regrets.possible[name]
                 row: dict[str, Any] = {"table": table.name, "searcher": name, "seeds": len(volumes)}
-                row |= {"hypervolume": float(volumes.mean()), "hypervolume_error": float(_error(volumes))}
+                row |= {"hypervolume": float(volumes.mean()), "hypervolume_error": float(standard_error(volumes))}
                 row |= {f"regret_{at}": float(against[:, at - 1].mean()) for at in self._shown_at}
                 row |= {"regret_seen": float(regrets.seen[name][:, -1].mean()), "rank": float(ranks[name][-1])}
                 found.append({**row, "seconds": float(last[table.name, name].mean()) / self.trials})
@@ -172,7 +172,7 @@ class SearchStudy:
         trials, names = list(range(1, self.trials + 1)), self.searchers
         regrets = {}
         for table in self.tables:
-            found = {n: (trials, v.mean(axis=0), _error(v)) for n, v in self.regrets[table.name].possible.items()}
+            found = {n: (trials, v.mean(axis=0), standard_error(v)) for n, v in self.regrets[table.name].possible.items()}
             regrets[table.name] = courses_figure(found, "trials", "regret", names, log=True)
         ranks = {n: (trials, rank, np.zeros(len(rank))) for n, rank in self.ranks.items()}
         sought = "; ".join(
@@ -184,8 +184,3 @@ class SearchStudy:
             Section("Regret", "Means over seeds with their standard errors.", figures=regrets),
             Section("Average ranks", "1 is the best.", figures=drawn),
         ]
-
-
-def _error(values: np.ndarray) -> np.ndarray:
-    """The standard error over the seeds (the first axis); 0 where there is only one."""
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:]))

@@ -10,7 +10,7 @@ from typing import Any, Self
 from secateur.architecture import Architecture, digest
 from secateur.catalogue import check, find
 from secateur.errors import ConfigurationError
-from secateur.objectives import Objective
+from secateur.objectives import Bound, Objective
 from secateur.rng import Generator
 from secateur.search import Aim
 from secateur.search.base import Searcher
@@ -22,14 +22,14 @@ from secateur.tables import TableEstimator
 from secateur.tables.searchable import SearchTable
 from secateur.trial import Trial
 
-#: Of `+aimed`, as in `secateur prune`: the share of the trials, and the shares of the body's parameters they are aimed at.
-SHARE, LEVELS, BODY = 0.5, (0.1, 0.2, 0.3, 0.5, 0.7), "body_parameters"
+#: What `+aimed` aims at: sizes of the body.
+BODY = "body_parameters"
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A searcher by name, with a population where one is given (`mo-rea:20`), and with half of its trials aimed at sizes where
-    it is called so (`local+aimed`)."""
+    """A searcher by name, with a population where one is given (`mo-rea:20`), and with a share of its trials aimed at sizes
+    where it is called so (`local+aimed`): the share and the sizes that `secateur prune` has by default."""
 
     name: str
     searcher: str
@@ -52,7 +52,7 @@ class Contender:
         """A new searcher. Raises ConfigurationError where it cannot serve the table."""
         kind = find("searcher", self.searcher)
         sizes = kind.sizes(trials, self.population)
-        aim = Aim(self._drawn(table), SHARE) if self.aimed else None
+        aim = Aim(self._drawn(table), find("run", "prune").settings.aimed) if self.aimed else None
         searcher: Searcher = kind(table.space, objectives, seed=seed, take_extra=depths, aim=aim, **sizes)
         return searcher
 
@@ -61,7 +61,9 @@ class Contender:
         if not isinstance(table.space, PruningSpace) or BODY not in table.table.names:
             raise ConfigurationError(f"`{self.name}` needs a table with `{BODY}` of all networks of a pruning space.")
         sizes = dict(zip(table.table.keys, table.table.column(BODY).tolist(), strict=True))
-        return aimed(table.space, lambda plan: sizes[plan.key], [share * max(sizes.values()) for share in LEVELS])
+        levels = find("run", "prune").settings.usual("polish_at")
+        limits = [Bound.parse(level).resolve(max(sizes.values())) for level in levels]
+        return aimed(table.space, lambda plan: sizes[plan.key], limits)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from secateur.runs.bench.pruning_tables import hypervolumes, kept, race, ranks, standard_error
+from secateur.runs.bench.pruning_tables import hypervolumes, kept, race, ranks
 
 
 def trials(*searches: tuple[str, int, list[tuple[float, float, float]]]) -> pd.DataFrame:
@@ -64,11 +64,3 @@ def test_what_methods_keep_is_a_share_of_the_best_unpruned_score() -> None:
     best, found = kept(pd.DataFrame(rows))
     assert best == pytest.approx(0.8)
     assert found == {"x": {"50%": [pytest.approx(1.0), pytest.approx(0.75)]}, "y": {"10%": [pytest.approx(0.5)]}}
-
-
-def test_standard_errors_are_scipys() -> None:
-    from scipy.stats import sem
-
-    values = np.random.default_rng(0).random((5, 3))
-    assert standard_error(values) == pytest.approx(sem(values))
-    assert standard_error(values[:1]).tolist() == [0, 0, 0]

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, sem
 
 from secateur.rng import generator
-from secateur.runs.bench.ranks import average_ranks
+from secateur.runs.bench.ranks import average_ranks, standard_error
 
 
 def test_every_repetition_agrees() -> None:
@@ -35,3 +35,9 @@ def test_the_same_tasks_for_all() -> None:
     one = np.zeros((1, 1))
     with pytest.raises(ValueError, match="same tasks"):
         average_ranks({"a": [one, one], "b": [one]}, generator(0, "ranks"))
+
+
+def test_standard_errors_are_scipys() -> None:
+    values = np.random.default_rng(0).random((5, 3))
+    assert standard_error(values) == pytest.approx(sem(values))
+    assert standard_error(values[:1]).tolist() == [0, 0, 0]

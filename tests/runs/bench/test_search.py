@@ -15,6 +15,7 @@ from secateur.cli import app
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
 from secateur.pareto import hypervolume
 from secateur.runs.bench import rows_file, searching
+from secateur.runs.prune.settings import PruneSettings
 from secateur.search import Aim
 from secateur.search.random import Random
 from secateur.spaces.pruning import Shape
@@ -162,14 +163,20 @@ def _evaluated(architectures: Any) -> list[dict[str, Any]]:
     return [{"architecture": a, **problem("medium").evaluate(a)} for a in architectures]
 
 
-def test_half_of_the_trials_can_be_aimed_at_sizes(table: Path) -> None:
-    """Those that a searcher is given by hand: half of its draws lie just below 10, 20, 30, 50 or 70 % of the parameters."""
+@pytest.mark.parametrize(("share", "shares"), [(0.5, (0.1, 0.2, 0.3, 0.5, 0.7)), (0.8, (0.4,))])
+def test_a_share_of_the_trials_can_be_aimed_at_sizes(
+    table: Path, monkeypatch: pytest.MonkeyPatch, share: float, shares: tuple[float, ...]
+) -> None:
+    """Those that a searcher is given by hand, at the sizes that `secateur prune` has by default; also if it had others."""
+    if share != PruneSettings.aimed:
+        monkeypatch.setattr(PruneSettings, "aimed", share)
+        monkeypatch.setattr(PruneSettings, "usual", classmethod(lambda cls, name: [f"{100 * s:g}%" for s in shares]))
     every = [{"architecture": a, **problem().evaluate(a)} for a in problem().space.every()]
     sizes = {row["architecture"].key: row["parameters"] for row in every}
     write_searchable(table, [{**row, "body_parameters": row["parameters"]} for row in every], {**SAID, "space": "small"})
     frame = bench(table, searcher=["random+aimed"], seeds=1, depths=False).frame
-    limits = [share * max(sizes.values()) for share in (0.1, 0.2, 0.3, 0.5, 0.7)]
-    aim = Aim(aimed(problem().space, lambda plan: sizes[plan.key], limits), 0.5)
+    limits = [share * max(sizes.values()) for share in shares]
+    aim = Aim(aimed(problem().space, lambda plan: sizes[plan.key], limits), share)
     by_hand = problem().run(Random(problem().space, problem().objectives, aim=aim), 10)
     assert frame["key"].tolist() == [a.key for a in by_hand]
     assert by_hand != problem().run(Random(problem().space, problem().objectives), 10)
