@@ -102,13 +102,24 @@ class RunSettings(Settings):
             found.append("`store` must be the URL of a database that outlives the run, such as postgresql://user@host/name.")
         return found
 
-    def check_sizes(self, searcher: str, trials: int) -> None:
+    @property
+    def wanted(self) -> int | None:
+        """How many trials the search may have; None where time alone ends it."""
+        trials: int = self.as_dict()["trials"]
+        return None if trials == MOST_TRIALS else trials
+
+    def preset_value(self, name: str) -> Any:
+        """What a setting is where nobody gives it."""
+        return self.presets.get(self.preset, {}).get(name, self.usual(name))
+
+    def check_sizes(self, searcher: str) -> None:
         """Raises ConfigurationError where a population or sample is given that the searcher cannot have."""
         if (self.population is not None or self.sample is not None) and self.sound("population", "sample"):
-            self.searcher_sizes(searcher, trials)
+            self.searcher_sizes(searcher)
 
-    def searcher_sizes(self, searcher: str, trials: int) -> dict[str, int]:
-        """The population and sample of a searcher that has such."""
+    def searcher_sizes(self, searcher: str) -> dict[str, int]:
+        """The population and sample of a searcher that has such; where time ends the search, for as many trials as usual."""
+        trials = self.preset_value("trials") if self.wanted is None else self.wanted
         found: dict[str, int] = find("searcher", searcher, self.verb).sizes(trials, self.population, self.sample)
         return found
 

@@ -149,9 +149,10 @@ class Work(ABC):
             )
             study.run(Stop(trials=wanted, seconds=seconds))
         if study.exhausted:
-            self.note(study.searcher.ending.format(ended=ended, wanted=wanted))
+            tried = f"{ended}" if self.c.wanted is None else f"{ended} of {wanted}"
+            self.note(study.searcher.ending.format(ended=ended, tried=tried))
         if not study.front().members:
-            raise BoundError(nothing_found(run.trials, self.asked(), wanted, run.unpruned) or self.not_even_asked())
+            raise BoundError(nothing_found(run.trials, self.asked(), ended, run.unpruned) or self.not_even_asked())
 
     def time_limit(self) -> float | None:
         """The seconds that a run may take until its search ends, or None."""

@@ -58,5 +58,5 @@ def state_of(run: RunFolder) -> State:
     seconds = sum((until - row.started if row.seconds is None else row.seconds) for row in rows)
     ended = sum(t.origin == ASKED and t.id is not None and t.status != Status.RUNNING for t in run.trials)
     stages = [{"name": row.name, "status": row.status, "seconds": row.seconds} for row in rows]
-    wanted = getattr(run.configuration, "trials", 0)
+    wanted = run.configuration.wanted or 0
     return State(status, last.name, text, seconds, left, process, ended, wanted, now.get("losses", []), stages)

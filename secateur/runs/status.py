@@ -123,7 +123,7 @@ def _status(run: Any) -> Status:
         stage=found.stage or None,
         text=text,
         done=found.trials,
-        wanted=run.configuration.trials,
+        wanted=run.configuration.wanted,
         seconds=found.seconds,
         left=found.left,
         process=found.process,

@@ -41,7 +41,7 @@ class Searcher(ABC):
 
     name: ClassVar[str]
     #: What to say where it has nothing more to propose.
-    ending: ClassVar[str] = "The searcher found nothing new after {ended} of {wanted} trials and stopped."
+    ending: ClassVar[str] = "The searcher found nothing new after {tried} trials and stopped."
     #: Whether results that nobody asked for are taken into account.
     takes_extra: bool = True
     #: How often a draw is repeated to find an architecture not seen yet.

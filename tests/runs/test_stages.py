@@ -19,8 +19,9 @@ from secateur.runs.progress import Progress
 from secateur.runs.settings import RunSettings
 from secateur.runs.stages import Stage, Work
 from secateur.runs.starting import go_on, start
+from secateur.runs.state import state_of
 from secateur.search import Random
-from secateur.settings import option
+from secateur.settings import MOST_TRIALS, option
 from secateur.spaces.pruning import Shape, Small
 from secateur.study import Front, Journal
 
@@ -151,6 +152,15 @@ def test_what_the_search_could_not_find_is_said(tmp_path: Path) -> None:
     run = begin(tmp_path / "all", trials=100)
     assert run.notes == [f"The searcher found nothing new after {len(run.trials)} of 100 trials and stopped."]
     assert len(run.trials) == len({t.key for t in run.trials}) < 100
+
+
+def test_a_number_of_trials_that_nobody_gave_is_not_said(tmp_path: Path) -> None:
+    run = begin(tmp_path / "run", trials=MOST_TRIALS)
+    assert run.notes == [f"The searcher found nothing new after {len(run.trials)} trials and stopped."]
+    state = state_of(run)
+    assert (state.trials, state.wanted) == (len(run.trials), 0)
+    with pytest.raises(BoundError, match=rf"none of {len(run.trials)} trials met"):
+        begin(tmp_path / "bound", objectives=["error<=0", "macs"], trials=MOST_TRIALS)
 
 
 def test_notes_are_kept_once(tmp_path: Path) -> None:

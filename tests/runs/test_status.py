@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 from secateur.cli import app
 from secateur.runs.folder import PROGRESS, open_run
+from secateur.settings import MOST_TRIALS
 from secateur.study import RunLock, StageRow, create_store, holder
 
 from .test_older_versions import as_before
@@ -72,6 +74,14 @@ def test_finished(pruned: Path, designed: Path) -> None:
         assert f"{trials} of {trials} trials" in shown
         assert f"secateur front {folder}" in shown
     assert str(open_run(pruned).headline.gain) in status(pruned)
+
+
+def test_a_run_that_only_time_ends(run: Path) -> None:
+    opened = open_run(run)
+    opened.configure(replace(opened.configuration, seconds=60.0, trials=MOST_TRIALS))
+    opened.close()
+    assert told(run)["wanted"] is None
+    assert "\n  6 trials\n" in status(run)
 
 
 def test_running(run: Path, moment: dict[str, Any]) -> None:

@@ -129,7 +129,7 @@ class DesignSettings(RunSettings):
         found = Faults(super().contradictions())
         found.tried(self.space)
         found.tried(catalogue.check, "searcher", self.searcher, self.verb)
-        found.tried(self.check_sizes, str(self.searcher), self.trials)
+        found.tried(self.check_sizes, str(self.searcher))
         if self.vocabulary >= 1:
             found.tried(self.sizes)
         if self.hull and self.searcher != "evolution" and self.preset != "javaheripi2022":

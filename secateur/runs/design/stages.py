@@ -127,7 +127,7 @@ class DesignWork(Work):
 
     def searcher(self) -> Any:
         run = self.run
-        options: dict[str, Any] = {"seed": self.c.seed, **self.c.searcher_sizes(self.c.searcher, self.c.trials)}
+        options: dict[str, Any] = {"seed": self.c.seed, **self.c.searcher_sizes(self.c.searcher)}
         if self.c.searcher == "exact":
             options |= {"sums": self._sums, "bounds": run.bounds}
         if self.c.searcher == "evolution":

@@ -286,7 +286,7 @@ class PruneSettings(RunSettings):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
         if self.searcher is not None:
             tried(catalogue.check, "searcher", str(self.searcher), self.verb)
-            tried(self.check_sizes, str(self.searcher), self.trials)
+            tried(self.check_sizes, str(self.searcher))
         usual = self.method == type(self).method and self.searcher != "mo-asha"
         if not usual and self.method in catalogue.names("method", self.verb) and self.sound("r_min", "trial_epochs", "eta"):
             found += self._method_faults()

@@ -87,7 +87,7 @@ class PruneWork(Measuring):
         c, given = self.c, (self.space, self.run.objectives, self.c.seed, bool(self.c.depths))
         if self.method.lists:
             return Listed(*given, choose=self.method.candidates)
-        sizes = c.searcher_sizes(c.searcher, c.trials)
+        sizes = c.searcher_sizes(c.searcher)
         if c.searcher == "mo-asha":
             sizes |= {"least": c.r_min, "most": c.trial_epochs, "eta": c.eta, "order": c.rung_order}
         return find("searcher", c.searcher)(*given, aim=self._aim(), **sizes)

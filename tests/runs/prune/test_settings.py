@@ -93,9 +93,19 @@ def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given:
 def test_populations_fit_the_trials_unless_given(given: dict[str, Any]) -> None:
     """Klein et al. had 10 and 5 for their hundred trials."""
     paper = PruneSettings.resolve({**given, "preset": "klein2024", "searcher": "mo-rea"})
-    assert paper.searcher_sizes("mo-rea", paper.trials) == {"population": 10, "sample": 5}
+    assert paper.searcher_sizes("mo-rea") == {"population": 10, "sample": 5}
     own = replace(paper, population=7, sample=3)
-    assert own.searcher_sizes("mo-rea", own.trials) == {"population": 7, "sample": 3}
+    assert own.searcher_sizes("mo-rea") == {"population": 7, "sample": 3}
+
+
+@pytest.mark.parametrize(("searcher", "sizes"), [("mo-rea", {"population": 10, "sample": 5}), ("nsga2", {"population": 10})])
+def test_populations_do_not_fit_a_number_that_nobody_gave(given: dict[str, Any], searcher: str, sizes: dict[str, int]) -> None:
+    """Where time ends the search, as for the preset's hundred trials; where both are given, for those."""
+    timed = PruneSettings.resolve({**given, "searcher": searcher, "seconds": 60.0})
+    assert timed.wanted is None
+    assert timed.searcher_sizes(searcher) == sizes
+    both = PruneSettings.resolve({**given, "searcher": searcher, "seconds": 60.0, "trials": 300})
+    assert (both.wanted, both.searcher_sizes(searcher)["population"]) == (300, 30)
 
 
 def test_the_usual_learning_rate_goes_by_the_length_of_the_run(given: dict[str, Any]) -> None:
