@@ -17,6 +17,7 @@ from secateur.runs.prune.formats import compare_formats
 from secateur.runs.prune.run import PruneRun
 from secateur.runs.reporting import report_of
 from secateur.runs.tables import TABLES, RunTables
+from secateur.study import RunLock
 from secateur.verbs.completion import among
 from secateur.verbs.signature import Folder, tells
 
@@ -76,6 +77,7 @@ def report(
     if formats:
         if not isinstance(opened, PruneRun):
             raise ConfigurationError(f"--formats compares networks that have weights, and those of `{run}` have none.")
-        for reason in compare_formats(opened, Progress(True)):
-            echo(reason, error=True)
+        with RunLock(opened.folder):
+            for reason in compare_formats(opened, Progress(True), anew=True):
+                echo(reason, error=True)
     return Page(opened, table, to, open_)

@@ -35,18 +35,20 @@ def formats_of(run: PruneRun) -> dict[str, Forms]:
     return {key: Forms.from_dict(forms) for key, forms in run.store.get_meta("formats", {}).items()}
 
 
-def compare_formats(run: PruneRun, progress: Progress, most: int | None = EXAMPLES) -> list[str]:
+def compare_formats(run: PruneRun, progress: Progress, most: int | None = EXAMPLES, *, anew: bool = False) -> list[str]:
     """Export the picks and the unpruned network in all formats, score them on at most so many validation examples, time them,
-    and keep that with the run; why some could not be.
+    and keep that with the run; why some could not be. What was compared before a stop is skipped; with `anew`, all
+    networks are compared again where none is left.
 
     Raises MissingExtraError where a library is missing.
     """
     need_onnx()
     beside, whole = judging(run, progress, most), judging(run, progress, most, beside=False)
+    several: dict[str, PruneMember | None] = {"unpruned": None, **{member.key: member for member in picks(run)}}
+    left = {key: member for key, member in several.items() if key not in formats_of(run)}
     said = []
-    for member in (None, *picks(run)):
+    for key, member in (several if anew and not left else left).items():
         known = formats_of(run)
-        key = "unpruned" if member is None else member.key
         with TemporaryDirectory(prefix="secateur-formats-") as scratch:
             try:
                 forms = _forms(run, member, Path(scratch) / "network", whole if member is None else beside)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from secateur.cli import app
-from secateur.errors import ConfigurationError, ExportError, MissingExtraError
+from secateur.errors import ConfigurationError, ExportError, MissingExtraError, Stopped, StudyError
 from secateur.export.scored import Form, Forms
 from secateur.runs.folder import open_run
 from secateur.runs.progress import Progress
@@ -19,7 +19,9 @@ from secateur.runs.prune import measuring
 from secateur.runs.prune.formats import compare_formats, formats_of, picks
 from secateur.runs.prune.report import PruneReport
 from secateur.runs.prune.run import PruneRun
+from secateur.study import RunLock
 from secateur.verbs.report import report
+from secateur.verbs.resume import resume
 
 pytestmark = pytest.mark.usefixtures("brief")
 BRIEF: dict[str, Any] = {"epochs": 2.0, "order": False, "trials": 8, "formats": True}
@@ -119,6 +121,51 @@ def test_one_that_cannot_be_exported_is_said_and_the_others_are_compared(
     assert set(formats_of(run)) == {m.key for m in picks(run)}
     assert all(row["smaller"] is None and row["points"] is None and row["speedup"] for row in PruneReport(run).format_rows())
     run.store.set_meta("formats", before)
+
+
+def test_a_run_that_was_killed_goes_on_with_the_network_it_was_at(
+    quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def killed_at_the_second(run: PruneRun, member: Any, folder: Path, judge: Any) -> Forms:
+        begun.append("unpruned" if member is None else member.key)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return pretended(run, member, folder, judge)
+
+    monkeypatch.setattr(module, "_forms", killed_at_the_second)
+    with pytest.raises(Stopped):
+        quick_prune(tmp_path / "run", **BRIEF)
+    run = resume(tmp_path / "run", progress=False)
+    assert begun == ["unpruned", begun[1], *(m.key for m in picks(run))]
+    assert set(formats_of(run)) == set(begun)
+
+
+def test_the_command_goes_on_too_and_compares_anew_where_nothing_is_left(
+    run: PruneRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Any] = []
+
+    def seen(run: PruneRun, member: Any, folder: Path, judge: Any) -> Forms:
+        begun.append(member)
+        return pretended(run, member, folder, judge)
+
+    monkeypatch.setattr(module, "_forms", seen)
+    before = run.store.get_meta("formats")
+    run.store.set_meta("formats", {key: forms for key, forms in before.items() if key != "unpruned"})
+    report(run.folder, formats=True)
+    assert begun == [None]
+    report(run.folder, formats=True)
+    assert len(begun) == 1 + len(before)
+    assert run.store.get_meta("formats") == before
+
+
+def test_the_command_does_not_disturb_a_run_at_work(run: PruneRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_forms", pretended)
+    with RunLock(run.folder), pytest.raises(StudyError, match="is in use by process"):
+        report(run.folder, formats=True)
+    report(run.folder, formats=True)
 
 
 def test_a_design_run_has_no_weights_to_compare(designed: Path) -> None:
