@@ -246,9 +246,12 @@ def data_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quick_prune(model_folder: Path, data_file: Path) -> Callable[..., Any]:
     """`secateur.prune` on toys, in seconds: `quick_prune(to, **changes)`."""
     import secateur
+    from secateur.runs.prune.settings import PruneSettings
 
     def prune(to: Path, **changes: Any) -> Any:
-        return secateur.prune(**{"model": str(model_folder), "data": str(data_file), **QUICK_PRUNE, "to": to, **changes})
+        given = {"model": str(model_folder), "data": str(data_file), **QUICK_PRUNE, **changes}
+        others = {"progress": given.pop("progress"), "to": to}
+        return secateur.prune(**{**PruneSettings.effective(given), **changes, **others})
 
     return prune
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Step = tuple[str, Callable[[], None]]
 #: The folder of trials that have weights of their own, a folder for each key.
 TRIALS = "trials"
+#: Settings of `secateur prune` that some methods use and others do not.
+SOME = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop")
 
 
 class Bench(Protocol):
@@ -64,6 +66,8 @@ class Method(ABC):
     own: ClassVar[bool] = False
     #: Whether trials are trainings that can stop early: what `mo-asha` needs.
     budgets: ClassVar[bool] = False
+    #: Which of `SOME` it uses, and `candidates` where it does so before polishing. By default those of a super-network.
+    uses: ClassVar[tuple[str, ...]] = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate")
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from secateur.architecture import Architecture
@@ -15,6 +17,7 @@ class LayerDrop(Standard):
     spaces = ("layer",)
     lists = True
     budgets = False
+    uses: ClassVar[tuple[str, ...]] = (*Standard.uses, "drop")
 
     def candidates(self) -> list[Architecture]:
         layers = self.bench.space.shape.layers

@@ -6,6 +6,7 @@ No super-network: what weight sharing has to beat.
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -27,6 +28,7 @@ class OneShot(Standard):
     spaces = ("small",)
     lists = True
     budgets = False
+    uses: ClassVar[tuple[str, ...]] = (*Standard.uses, "candidates")
 
     def network(self) -> Supernet:
         supernet = super().network()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from secateur.architecture import digest
 from secateur.estimators.base import Estimator
@@ -20,6 +20,7 @@ class Standard(FineTunedFirst):
 
     own = True
     budgets = True
+    uses: ClassVar[tuple[str, ...]] = ("trial_epochs", "learning_rate")
 
     def estimators(self) -> list[Estimator]:
         return [self._fine_tuned(self.pretrained())]

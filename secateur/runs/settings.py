@@ -78,6 +78,11 @@ class RunSettings(Settings):
 
         Raises ConfigurationError that lists every fault.
         """
+        return cls.made(given).check()
+
+    @classmethod
+    def made(cls, given: Mapping[str, Any]) -> Self:
+        """The same, unchecked but for the preset's name."""
         name = given.get("preset") or "default"
         if name not in cls.presets:
             raise UnknownNameError("preset", str(name), cls.presets)
@@ -85,8 +90,7 @@ class RunSettings(Settings):
         store = str(values.get("store", ""))
         if store.startswith("sqlite:///") and store not in MEMORY:  # a run can be resumed from anywhere
             values["store"] = f"sqlite:///{Path(store.removeprefix('sqlite:///')).absolute()}"
-        settings = cls(**values)
-        return settings.check()
+        return cls(**values)
 
     @classmethod
     def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:

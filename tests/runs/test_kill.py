@@ -115,7 +115,8 @@ def test_candidates_that_are_trained_are_killed_in_the_middle(
     quick_prune: Any, pruned: Path, tmp_path: Path, searcher: str
 ) -> None:
     """Time and again by SIGKILL: the trials, their rungs and values are those of a run that was never stopped."""
-    options = {"method": "standard", "searcher": searcher, "trials": 5, "r_min": 0.5, "eta": 2, "trial_epochs": 2.0}
+    options = {"method": "standard", "searcher": searcher, "trials": 5, "trial_epochs": 2.0}
+    options |= {"r_min": 0.5, "eta": 2} if searcher == "mo-asha" else {}
     options |= {"epochs": 1.0, "polish": False, "measure": False}
     whole = quick_prune(tmp_path / "whole", **options)
     c = whole.configuration

@@ -82,7 +82,9 @@ class Cell:
             if not ended:
                 return find("verb", "resume")(to, progress=False)
             remove(to)
-        return find("verb", "prune")(**self.given, to=to, progress=False)
+        # The same is given to all methods: a run has what it can use.
+        given = find("run", "prune").settings.effective(self.given)
+        return find("verb", "prune")(**given, to=to, progress=False)
 
     def found(self, run: Any) -> list[Row]:
         raise NotImplementedError
@@ -188,7 +190,8 @@ class Sizes(Cell):
         from secateur.rng import generator
         from secateur.supernet import Supernet
 
-        settings = find("run", "prune").settings.resolve({n: v for n, v in self.given.items() if n != "to"})
+        settings = find("run", "prune").settings
+        settings = settings.resolve(settings.effective(self.given))
         supernet = Supernet(load_model(settings.model, settings.task_data(tokenizer_of(settings.model)), seed=0, device="cpu"))
         space = find("space", str(settings.space))(supernet.shape, **settings.limits())
         whole = supernet.parameters(supernet.whole)

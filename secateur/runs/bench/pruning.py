@@ -9,6 +9,7 @@ from pathlib import Path
 from secateur.errors import ConfigurationError, Stopped, StudyError, first_line
 from secateur.paths import quoted, reason
 from secateur.runs.bench.cells import RUN, Cell
+from secateur.runs.bench.pruning_checks import check_set
 from secateur.runs.bench.pruning_grid import View, views
 from secateur.runs.bench.pruning_results import RESULTS, PruningStudy
 from secateur.runs.bench.pruning_settings import PruningSettings
@@ -28,13 +29,14 @@ def bench_grid(folder: Path, settings: PruningSettings, progress: Progress) -> P
     ConfigurationError for settings that cannot be used.
     """
     s = settings.check()
+    asked = views(s)
+    cells = list({view.cell.name: view.cell for view in asked}.values())
+    check_set(s, cells)
     try:
         check_writable(folder)
     except OSError as error:
         raise ConfigurationError(f"`{folder}` cannot be written: {reason(error)}.") from error
     RowsFile.check()
-    asked = views(s)
-    cells = list({view.cell.name: view.cell for view in asked}.values())
     failures: dict[str, str] = {}
     busy: list[str] = []
     try:

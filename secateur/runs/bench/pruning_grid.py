@@ -70,8 +70,8 @@ def _views(s: PruningSettings, model: str, task: str, seed: int) -> Iterator[Vie
                 if SHARED in s.methods and not _trains(searcher):
                     yield trained(experiment, searcher, searcher, s.trials)
             for searcher in [*s.compared("searcher"), *_further(s)] if SEPARATE in s.methods else ():
-                settings = {**PAPERS, "space": "small", "searcher": searcher, **(_within(s) or {"trials": s.trials})}
-                yield View(experiment, searcher, Searched(given(SEPARATE, **{**settings, **s.changes(SEPARATE)})))
+                settings = {**PAPERS, "space": "small", **(_within(s) or {"trials": s.trials}), **s.changes(SEPARATE)}
+                yield View(experiment, searcher, Searched(given(SEPARATE, **{**settings, "searcher": searcher})))
         elif experiment == "methods" or seed == s.seeds[0]:
             for method in s.methods:
                 settings = {"polish_at": s.levels, **_within(s), **s.changes(method)}

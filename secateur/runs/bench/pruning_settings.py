@@ -14,7 +14,7 @@ from secateur.catalogue import check, find, listed, names
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import bound_on
-from secateur.settings import DAY, MOST_TRIALS, Settings, option
+from secateur.settings import DAY, MOST_TRIALS, Settings, fits, option
 
 EXPERIMENTS = ("spaces", "strategies", "searchers", "methods", "fronts")
 #: The method that trains a super-network, and the one that trains every candidate by itself.
@@ -81,7 +81,7 @@ class PruningSettings(Settings):
     def changes(self, method: str) -> dict[str, Any]:
         """What `set` says of the runs of a method."""
         found: dict[str, Any] = {}
-        for whose, name, value in sorted(map(_parsed, self.set or ()), key=lambda one: bool(one[0])):
+        for whose, name, value in sorted(map(parsed, self.set or ()), key=lambda one: bool(one[0])):
             if whose in ("", method):
                 found[name] = value
         return found
@@ -98,7 +98,7 @@ class PruningSettings(Settings):
             ]
         for text in self.set or ():
             try:
-                _parsed(text)
+                parsed(text)
             except ConfigurationError as error:
                 found += error.faults
         for text in self.level or ():
@@ -128,8 +128,9 @@ def _unknown(kind: str, name: str) -> str | None:
     return None
 
 
-def _parsed(text: str) -> tuple[str, str, Any]:
-    """`standard.trials=20` as a method, a setting and its value; the method is empty for all. Raises ConfigurationError."""
+def parsed(text: str) -> tuple[str, str, Any]:
+    """`standard.trials=20` as a method, a setting and its value; the method is empty for all. What can only be a text is
+    one, whatever it looks like. Raises ConfigurationError."""
     name, sign, value = text.partition("=")
     whose, _, setting = name.strip().rpartition(".")
     if not sign or not setting:
@@ -138,14 +139,19 @@ def _parsed(text: str) -> tuple[str, str, Any]:
         raise ConfigurationError(f"`{text}`: {fault}")
     if setting in OWN:
         raise ConfigurationError(f"`{text}`: `{setting}` is the same for all runs or differs by design: it cannot be set.")
-    known = find("run", "prune").settings.options()
-    if setting not in known:
-        raise UnknownNameError("setting", setting, known)
+    kind = find("run", "prune").settings
+    if setting not in kind.options():
+        raise UnknownNameError("setting", setting, kind.options())
+    hint, read = kind.hints()[setting], _read(value)
+    return whose, setting, value if fits(value, hint) and not fits(read, hint) else read
+
+
+def _read(value: str) -> Any:
     with suppress(ValueError):
-        return whose, setting, int(value)
+        return int(value)
     with suppress(ValueError):  # YAML takes 1e-4 for a text
-        return whose, setting, float(value)
+        return float(value)
     try:
-        return whose, setting, yaml.safe_load(value)
+        return yaml.safe_load(value)
     except yaml.YAMLError:
-        return whose, setting, value
+        return value

@@ -15,6 +15,7 @@ from secateur.errors import ConfigurationError
 from secateur.methods.drops import DROPS
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
+from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.settings import Faults, RunSettings
 from secateur.search.mo_asha import ORDERS
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
@@ -280,6 +281,17 @@ class PruneSettings(RunSettings):
         return out
 
     def contradictions(self) -> list[str]:
+        found = Faults(self.disagreements())
+        found.tried(check_model, self.model, self.kind)
+        metric = self.metric if self.sound("metric") else None
+        return [*found, *check_data(self.data, self.text, self.label, self.kind, metric)]
+
+    def choice_faults(self) -> list[str]:
+        """All that is wrong with these settings whatever the model and the data are."""
+        return list(dict.fromkeys([*self.field_faults(), *([] if self.type_faults() else self.disagreements())]))
+
+    def disagreements(self) -> list[str]:
+        """What is wrong beyond each field's own rules, whatever the model and the data are."""
         found = Faults(super().contradictions())
         tried = found.tried
         for kind in ("space", "strategy", "method"):
@@ -288,8 +300,14 @@ class PruneSettings(RunSettings):
             tried(catalogue.check, "searcher", str(self.searcher), self.verb)
             tried(self.check_sizes, str(self.searcher))
         usual = self.method == type(self).method and self.searcher != "mo-asha"
-        if not usual and self.method in catalogue.names("method", self.verb) and self.sound("r_min", "trial_epochs", "eta"):
-            found += self._method_faults()
+        if (
+            not usual
+            and self.method in catalogue.names("method", self.verb)
+            and self.sound("r_min", "trial_epochs", "eta", "trials")
+        ):
+            found += method_faults(self)
+        if self.method in catalogue.names("method", self.verb) and self.strategy in catalogue.names("strategy", self.verb):
+            found += [f"`{name}` cannot be set: {why}." for name, why in self.unused().items() if self.sound(name)]
         parsed = [o for o in (tried(Objective.parse, text, serving(self.verb)) for text in self.objectives) if o is not None]
         names = [o.name for o in parsed]
         if len(set(names)) < len(names):
@@ -306,27 +324,17 @@ class PruneSettings(RunSettings):
         for name, most in (("heads", 10**6), ("units", 10**9), ("layers", 10**6)):
             if getattr(self, name) is not None:
                 tried(Range.parse, getattr(self, name), name, most)
-        tried(check_model, self.model, self.kind)
-        metric = self.metric if self.sound("metric") else None
-        return [*found, *check_data(self.data, self.text, self.label, self.kind, metric)]
-
-    def _method_faults(self) -> list[str]:
-        """What the method cannot do of what is asked."""
-        kind, found = catalogue.find("method", self.method), []
-        if self.space in catalogue.names("space", self.verb) and self.space not in kind.spaces:
-            found.append(f"the method `{self.method}` prunes in the space {' or '.join(kind.spaces)}, not in `{self.space}`.")
-        if kind.lists and self.searcher is not None:
-            found.append(f"`searcher` cannot be set: the method `{self.method}` tries a list of its own.")
-        if self.searcher == "mo-asha":
-            if not kind.budgets:
-                found.append(f"`mo-asha` needs a method whose candidates are trained, such as standard, not `{self.method}`.")
-            if self.r_min > self.trial_epochs:
-                found.append(f"`r_min` must be at most `trial_epochs` ({self.trial_epochs:g}), got {self.r_min:g}.")
-            elif self.trials <= self.eta and self.r_min < self.trial_epochs:
-                found.append(
-                    f"`trials` must be at least {self.eta + 1}: with fewer nothing in `mo-asha` goes on, got {self.trials}."
-                )
         return found
+
+    @classmethod
+    def effective(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given, without settings that have no effect on the run: for whoever gives several methods the same."""
+        idle = cls.made(given).unused()
+        return {name: value for name, value in given.items() if name not in idle}
+
+    def unused(self) -> dict[str, str]:
+        """Setting → why it cannot have an effect. Raises UnknownNameError for an unknown method or strategy."""
+        return unused(self)
 
     def with_usual_learning_rate(self, examples: int) -> Self:
         """A copy in which a learning rate that nobody gave is set by the length of the run."""

@@ -28,6 +28,8 @@ class Strategy(ABC):
     """One of the papers' ways to fine-tune a super-network (Klein et al. 2024, sections 3.2.1 and 4.1.3)."""
 
     name: ClassVar[str]
+    #: Whether `k` says how many sub-networks it draws.
+    takes_k: ClassVar[bool] = False
 
     def __init__(self, space: PruningSpace, k: int = 2) -> None:
         if k < 0:

@@ -37,6 +37,7 @@ class Sandwich(Strategy):
     """The largest, the smallest and k random ones."""
 
     name = "sandwich"
+    takes_k = True
 
     def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
         return [Draw(), self.smallest(), *self.random(self.k, rng)]
@@ -49,6 +50,7 @@ class InPlaceDistillation(Strategy):
     """
 
     name = "kd"
+    takes_k = True
 
     def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
         return [Draw(teaches=True), *self.random(self.k, rng, distilled=True)]
@@ -61,6 +63,7 @@ class LinearDistillation(Strategy):
     """
 
     name = "kd-linear"
+    takes_k = True
 
     def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
         if rng.random() >= step / steps:
@@ -72,6 +75,7 @@ class Full(Strategy):
     """The sandwich, its smaller members distilled from the largest."""
 
     name = "full"
+    takes_k = True
 
     def draws(self, step: int, steps: int, rng: Generator) -> list[Draw]:
         return [Draw(), self.smallest(distilled=True), *self.random(self.k, rng, distilled=True)]

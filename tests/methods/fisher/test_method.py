@@ -145,7 +145,7 @@ def test_decoders(quick_prune: Any, data_file: Path, tmp_path: Path, family: str
     words = [line.split(",")[0] for line in data_file.read_text().splitlines()[1:]]
     toy_model(family, kind).save_pretrained(tmp_path / "model")
     toy_tokenizer(words, max_length=32).save_pretrained(tmp_path / "model")
-    changes: dict[str, Any] = {**QUICK, "model": str(tmp_path / "model"), "method": name, "order_epochs": 1.0}
+    changes: dict[str, Any] = {**QUICK, "model": str(tmp_path / "model"), "method": name}
     if kind == "causal":
         (tmp_path / "text.txt").write_text("\n".join(words * 6))
         changes |= {"data": str(tmp_path / "text.txt"), "kind": "language_modelling", "text": None, "label": None}

@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
+from secateur import catalogue
+from secateur.catalogue import names
 from secateur.errors import ConfigurationError
+from secateur.runs.bench import cells as cells_module
 from secateur.runs.bench.cells import Pruned, Searched, Sizes, Trained
+from secateur.runs.bench.pruning import bench_grid
+from secateur.runs.bench.pruning_checks import check_set
 from secateur.runs.bench.pruning_grid import views
 from secateur.runs.bench.pruning_settings import PruningSettings, called_as
+from secateur.runs.progress import Progress
+from secateur.runs.prune.settings import PruneSettings
 
 
 def settings(**changes: Any) -> PruningSettings:
@@ -51,7 +58,7 @@ def test_fronts_are_those_of_the_first_seed() -> None:
 def test_settings_of_all_runs_and_of_one_method() -> None:
     found = cells(experiment=["methods"], seed=[3], set=["weight-sharing.epochs=2", "epochs=5", "text=[a, b]", "label=no"])
     (cell,) = found.values()
-    assert (cell.given["epochs"], cell.given["text"], cell.given["label"]) == (2, ["a", "b"], False)
+    assert (cell.given["epochs"], cell.given["text"], cell.given["label"]) == (2, ["a", "b"], "no")
     others = cells(experiment=["strategies"], set=["trials=3", "strategy=kd", "space=medium"], seed=[0], strategy=["random"])
     (other,) = others.values()
     # What is compared is not changed, and a super-network is searched after its run.
@@ -102,3 +109,60 @@ def test_names_of_models_and_tasks() -> None:
 def test_refusals(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         settings(**changes)
+
+
+SET = [
+    "k=3",
+    "searcher=random",
+    "eta=4",
+    "r_min=0.5",
+    "trial_epochs=2",
+    "drop=bottom",
+    "order=false",
+    "polish_epochs=1",
+    "learning_rate=1e-3",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("epochs=-1", "`set`: `epochs` must be above 0"),
+        ("epochs=many", "`set`: `epochs` must be a finite number, got 'many'"),
+        ("standard.trials=0", "`set`: `trials` must be at least 1"),
+        ("searcher=locl", "Did you mean `local`"),
+        ("strategy=ful", "Did you mean `full`"),
+        ("preset=dem", "Did you mean `demo`"),
+        ("objectives=[macs]", "`set`: the first objective must be `error`"),
+        ("layer-drop.space=small", "`set`: the method `layer-drop` prunes in the space layer, not in `small`"),
+        ("standard.k=5", "`standard.k=5` has no effect: it is for the method weight-sharing, not for `standard`"),
+    ],
+)
+def test_what_is_set_is_checked_before_anything_runs(text: str, said: str, tmp_path: Path) -> None:
+    """Also beside settings that not all methods use."""
+    asked = settings(experiment=["methods"], method=["weight-sharing", "standard", "layer-drop"], set=[*SET, text])
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        bench_grid(tmp_path / "x", asked, Progress(False))
+    assert len(caught.value.faults) == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_every_run_has_what_its_method_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same is set for all runs of all experiments, and no run refuses any of it."""
+    asked = settings(method=list(names("method", "prune")), seed=[0], set=SET)
+    every = list({view.cell.name: view.cell for view in views(asked)}.values())
+    check_set(asked, every)
+    seen: list[dict[str, Any]] = []
+
+    def find(kind: str, name: str, serving: str | None = None) -> Any:
+        return catalogue.find(kind, name, serving) if kind != "verb" else lambda **given: seen.append(given)
+
+    monkeypatch.setattr(cells_module, "find", find)
+    for cell in every:
+        cell.run(tmp_path / cell.name)
+    for given in seen:
+        del given["to"], given["progress"]
+        assert PruneSettings.made(given).choice_faults() == []
+    drops = {given["method"]: given.get("drop") for given in seen}
+    assert drops == {**dict.fromkeys(names("method", "prune")), "layer-drop": "bottom"}
+    assert {given.get("eta") for given in seen if given.get("searcher") == "mo-asha"} == {4}

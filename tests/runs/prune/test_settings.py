@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from secateur.catalogue import find, names
 from secateur.errors import ConfigurationError
+from secateur.methods.base import SOME
 from secateur.objectives import Objective
+from secateur.rng import generator
 from secateur.runs.prune.settings import PruneSettings
+from secateur.spaces.pruning import Shape, Small
 
 
 @pytest.fixture
@@ -72,12 +76,79 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
         ({"preset": "klein2024", "squared_temperature": False}, "`squared_temperature` cannot be off"),
         ({"distillation": "authors", "strategy": "kd", "k": 0}, "`k` must be at least 1"),
         ({"distillation": "author"}, "Did you mean `authors`"),
+        ({"method": "standard", "searcher": "mo-asha", "trials": 0}, "`trials` must be at least 1 and"),
     ],
 )
 def test_faults(given: dict[str, Any], change: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said) as caught:
         PruneSettings.resolve({**given, **change})
     assert len(caught.value.faults) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": "standard", "strategy": "kd"}, "`strategy` cannot be set: it is for the method weight-sharing, not"),
+        ({"method": "fisher", "k": 3}, "`k` cannot be set: it is for the method weight-sharing, not for `fisher`"),
+        ({"strategy": "random", "k": 3}, "`k` cannot be set: the strategy `random` does not draw so many"),
+        ({"method": "one-shot", "order": False}, "`order` cannot be set: it is for the method weight-sharing"),
+        ({"method": "layer-drop", "order_epochs": 2.0}, "`order_epochs` cannot be set: it is for the method weight-sharing"),
+        ({"order": False, "order_learning_rate": 1e-3}, "`order_learning_rate` cannot be set: heads and units are not ordered"),
+        ({"preset": "klein2024", "order_epochs": 2.0}, "`order_epochs` cannot be set: heads and units are not ordered"),
+        ({"method": "head-pruning", "learning_rate": 1e-3}, "`learning_rate` .* weight-sharing or standard or one-shot or lay"),
+        ({"drop": "bottom"}, "`drop` cannot be set: it is for the method layer-drop, not for `weight-sharing`"),
+        ({"method": "standard", "drop": "bottom"}, "`drop` cannot be set: it is for the method layer-drop, not"),
+        ({"trial_epochs": 2.0}, "`trial_epochs` cannot be set: it is for the method standard or one-shot or layer-drop, not"),
+        ({"eta": 4}, "`eta` cannot be set: only the searcher mo-asha has rungs"),
+        ({"method": "standard", "r_min": 2.0}, "`r_min` cannot be set: only the searcher mo-asha has rungs"),
+        ({"method": "fisher", "rung_order": "epsilon-net"}, "`rung_order` cannot be set: only the searcher mo-asha has rungs"),
+        ({"method": "fisher", "aimed": 0.1}, "`aimed` cannot be set: the method `fisher` tries a list of its own"),
+        ({"method": "fisher", "population": 9}, "`population` cannot be set: the method `fisher` tries a list of its own"),
+        ({"method": "standard", "depths": False}, "`depths` cannot be set: it is for the method weight-sharing"),
+        ({"preset": "klein2024", "polish_epochs": 2.0}, "`polish_epochs` cannot be set: nothing is polished"),
+        ({"polish": False, "candidates": 2}, "`candidates` cannot be set: nothing is polished"),
+    ],
+)
+def test_what_has_no_effect_is_refused(given: dict[str, Any], change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        PruneSettings.resolve({**given, **change})
+    assert len(caught.value.faults) == 1
+    (name,) = PruneSettings.effective(change | given).keys() ^ (change | given).keys()
+    assert f"`{name}`" in said
+    PruneSettings.resolve(PruneSettings.effective({**given, **change}))
+
+
+@pytest.mark.parametrize("preset", ["default", "klein2024", "demo"])
+@pytest.mark.parametrize("method", names("method", "prune"))
+def test_what_a_preset_says_or_a_method_uses_is_taken(given: dict[str, Any], preset: str, method: str) -> None:
+    """Also where the user repeats what the preset says."""
+    said = PruneSettings.presets[preset]
+    found = PruneSettings.resolve({**given, **said, "preset": preset, "method": method})
+    changes = {"strategy": "kd", "k": 3, "depths": not found.depths, "order": True, "order_epochs": 3.0, "drop": "bottom"}
+    changes |= {"learning_rate": 1.0, "trial_epochs": 9.0, "candidates": 7}
+    used = {name: value for name, value in changes.items() if name in find("method", method).uses}
+    taken = PruneSettings.resolve({**given, **used, "preset": preset, "method": method})
+    assert {name: getattr(taken, name) for name in used} == used
+
+
+def test_every_setting_of_some_methods_is_used_by_one() -> None:
+    used = {setting for method in names("method", "prune") for setting in find("method", method).uses}
+    assert set(SOME) == used - {"candidates"}
+
+
+@pytest.mark.parametrize("name", names("strategy", "prune"))
+def test_strategies_that_take_k_draw_as_many(name: str) -> None:
+    kind, space = find("strategy", name), Small(Shape(layers=2, heads=2, units=3))
+    passes = [[len(kind(space, k=k).draws(step, 9, generator(0, "toy"))) for step in range(10)] for k in (1, 4)]
+    assert (passes[0] != passes[1]) is kind.takes_k
+
+
+def test_an_older_run_with_what_has_no_effect_opens(given: dict[str, Any], tmp_path: Path) -> None:
+    old = replace(PruneSettings.resolve(given), method="fisher", space="large", searcher=None, strategy="kd", eta=7)
+    assert old.faults()
+    old.write(tmp_path)
+    assert PruneSettings.read(tmp_path) == old
+    assert old.field_faults() == []
 
 
 def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given: dict[str, Any]) -> None:

@@ -1,0 +1,58 @@
+"""What the method of a run cannot do of what is asked, and settings that nothing in the run would read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from secateur import catalogue
+from secateur.methods.base import SOME
+
+if TYPE_CHECKING:
+    from secateur.runs.prune.settings import PruneSettings
+
+#: What is read only where a searcher chooses; by `mo-asha`; where something is polished, or heads and units are ordered.
+CHOOSING = ("searcher", "aimed", "population", "sample")
+RUNGS = ("r_min", "eta", "rung_order")
+POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants")
+ORDERING = ("order_epochs", "order_learning_rate")
+
+
+def method_faults(c: PruneSettings) -> list[str]:
+    """What the method cannot do of what is asked."""
+    kind, found = catalogue.find("method", c.method), []
+    if c.space in catalogue.names("space", c.verb) and c.space not in kind.spaces:
+        found.append(f"the method `{c.method}` prunes in the space {' or '.join(kind.spaces)}, not in `{c.space}`.")
+    if c.searcher == "mo-asha":
+        if not kind.budgets:
+            found.append(f"`mo-asha` needs a method whose candidates are trained, such as standard, not `{c.method}`.")
+        if c.r_min > c.trial_epochs:
+            found.append(f"`r_min` must be at most `trial_epochs` ({c.trial_epochs:g}), got {c.r_min:g}.")
+        elif c.trials <= c.eta and c.r_min < c.trial_epochs:
+            found.append(f"`trials` must be at least {c.eta + 1}: with fewer nothing in `mo-asha` goes on, got {c.trials}.")
+    return found
+
+
+def unused(c: PruneSettings) -> dict[str, str]:
+    """Setting → why it cannot have an effect, of those that differ from what the preset says. Method and strategy are known."""
+    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING}
+    changed = {name for name in several if getattr(c, name) not in (None, c.preset_value(name))}
+    if changed <= {"searcher"} and c.method == type(c).method:  # it has one: nothing need be imported to find out
+        return {}
+    kind = catalogue.find("method", c.method)
+    why = {name: _others(name, c.method) for name in SOME if name in changed and name not in kind.uses}
+    if kind.lists:
+        why |= dict.fromkeys(CHOOSING, f"the method `{c.method}` tries a list of its own")
+    if c.searcher != "mo-asha":
+        why |= dict.fromkeys(RUNGS, "only the searcher mo-asha has rungs")
+    if not c.polish:
+        why |= {name: "nothing is polished" for name in POLISHING if name not in kind.uses}
+    if "order" in kind.uses and not c.order:
+        why |= dict.fromkeys(ORDERING, "heads and units are not ordered")
+    if "k" in kind.uses and not catalogue.find("strategy", c.strategy).takes_k:
+        why["k"] = f"the strategy `{c.strategy}` does not draw so many sub-networks"
+    return {name: reason for name, reason in why.items() if name in changed}
+
+
+def _others(name: str, method: str) -> str:
+    users = [other for other in catalogue.names("method", "prune") if name in catalogue.find("method", other).uses]
+    return f"it is for the method {' or '.join(users)}, not for `{method}`"
