@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from secateur.architecture import Architecture
 
-#: Where a trial comes from: a searcher asked for it, it came for free with another one, it was fine-tuned after the search, or
-#: it was measured after the search had predicted it.
-ORIGINS = ASKED, SWEEP, POLISH, MEASURED = "asked", "sweep", "polish", "measured"
+#: Where a trial comes from: a searcher asked for it, it came for free with another one, its masks were chosen, it was
+#: fine-tuned or it was measured, all three after the search.
+ORIGINS = ASKED, SWEEP, MASKS, POLISH, MEASURED = "asked", "sweep", "masks", "polish", "measured"
 
 #: (budget, values), by rising budget.
 Curve = tuple[tuple[float, Mapping[str, float]], ...]

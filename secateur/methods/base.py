@@ -64,6 +64,8 @@ class Method(ABC):
     lists: ClassVar[bool] = False
     #: Whether a trial has weights of its own, in `networks`/`TRIALS`/key; else it is a slice of the network.
     own: ClassVar[bool] = False
+    #: Whether networks that keep the most Fisher information join what the search found, at each size that will be polished.
+    masks: ClassVar[bool] = False
     #: Whether trials are trainings that can stop early: what `mo-asha` needs.
     budgets: ClassVar[bool] = False
     #: Which of `SOME` it uses, and `candidates` where it does so before polishing. By default those of a super-network.

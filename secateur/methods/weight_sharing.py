@@ -31,6 +31,7 @@ class WeightSharing(Method):
     """Warm-up and order (where asked for), then training; the search then runs on shared weights."""
 
     keeps = "train"
+    masks = True
 
     def network(self) -> Supernet:
         bench, folder = self.bench, self.bench.networks

@@ -104,13 +104,17 @@ class RunFolder:
         found = self.store.trials()
         for trial in found:
             if trial.architecture not in self._known:
-                if not self.space.contains(trial.architecture):
+                if not self.holds(trial.architecture):
                     raise StudyError(
                         f"the settings and the study of `{self.folder}` do not match; one of them was changed: "
                         f"{trial.architecture} is not a network of its space."
                     )
                 self._known.add(trial.architecture)
         return Trials(found)
+
+    def holds(self, architecture: Architecture) -> bool:
+        """Whether a trial of this architecture can be one of the run."""
+        return bool(self.space.contains(architecture))
 
     @property
     def notes(self) -> list[str]:

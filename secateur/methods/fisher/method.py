@@ -11,15 +11,14 @@ from secateur.estimators.base import Estimator
 from secateur.methods.base import TRIALS, Step
 from secateur.methods.fine_tuned_first import FineTunedFirst
 from secateur.methods.fisher.error import TunedMasksError
+from secateur.methods.fisher.examples import SCORED, tuning_batches
 from secateur.methods.fisher.information import block, diagonal, mask_gradients
 from secateur.methods.fisher.rearrange import rearranged
 from secateur.methods.fisher.search import Prices, search_masks
-from secateur.methods.ordering import scored_batches, scored_part
+from secateur.methods.fisher.sizes import Constraint, masked, within_sizes
+from secateur.methods.ordering import scored_batches
 from secateur.writing import remove, whole
 
-#: Training examples that the information is computed on, as in the paper, and those that masks are tuned on: eight times as
-#: many tuned them no better (MiniLM-L6 on STS-B).
-SCORED, TUNED = 2048, 256
 #: The gradients of masks: kept until the run is done.
 GRADIENTS = "mask-gradients.safetensors"
 #: The shares of what the unpruned network's layers cost.
@@ -54,19 +53,13 @@ class Fisher(FineTunedFirst):
             masks = search_masks(alone[HEADS], alone[UNITS], prices, budget)
             better = [np.array(list(map(rearranged, mask, blocks[by]))) for by, mask in zip((HEADS, UNITS), masks, strict=True)]
             if any(mask.any() for mask in better):
-                chosen.append(self.bench.space.from_values(np.hstack(better).astype(np.int64).ravel()))
+                chosen.append(masked(self.bench.supernet.shape, (better[0], better[1])))
         return chosen
 
-    def constraints(self) -> list[tuple[Prices, float]]:
-        """What heads and units cost, and what may be spent."""
+    def constraints(self) -> list[Constraint]:
         bench, prices = self.bench, self.prices()
         found = [(prices, share * prices.whole(bench.supernet.shape)) for share in SHARES]
-        if bench.c.polish:
-            (counts, *_), layers = bench.supernet.counts, bench.supernet.shape.layers
-            by_size = Prices(counts.per_head, counts.per_unit, counts.with_heads, counts.with_units)
-            whole = bench.supernet.body_parameters(bench.supernet.whole)
-            found += [(by_size, bound.resolve(whole) - layers * counts.always) for bound in bench.c.levels()]
-        return found
+        return [*found, *within_sizes(bench.supernet, bench.c.levels())] if bench.c.polish else found
 
     def prices(self) -> Prices:
         """By the latency model where the run has one, else counted."""
@@ -79,13 +72,8 @@ class Fisher(FineTunedFirst):
 
     def estimators(self) -> list[Estimator]:
         bench = self.bench
-        some = bench.data.batches(scored_part(bench, TUNED), 32)
-        batches = [{name: value.to(bench.device) for name, value in batch.items()} for batch in some]
-        return [
-            TunedMasksError(
-                bench.supernet, bench.space, bench.data, batches, bench.networks / TRIALS, batch_size=bench.c.evaluation_batch
-            )
-        ]
+        folder, size = bench.networks / TRIALS, bench.c.evaluation_batch
+        return [TunedMasksError(bench.supernet, bench.space, bench.data, tuning_batches(bench), folder, batch_size=size)]
 
     def passes(self) -> dict[str, float]:
         return {**super().passes(), "information": 3.0 * min(SCORED, len(self.bench.data.train))}

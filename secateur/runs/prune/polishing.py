@@ -10,18 +10,24 @@ from secateur.objectives import Objective
 from secateur.runs.progress import Advance
 from secateur.runs.prune.settings import ETA
 from secateur.search import MoAsha
-from secateur.spaces.pruning import PruningSpace
-from secateur.trial import Status, Trial
+from secateur.spaces.pruning import PruningSpace, Shape, plan_of
+from secateur.trial import MASKS, Status, Trial
 
 
-def contenders(trials: Sequence[Trial], space: PruningSpace, limit: float, chance: float | None, count: int) -> list[Trial]:
+def contenders(trials: Sequence[Trial], shape: Shape, limit: float, chance: float | None, count: int) -> list[Trial]:
     """Sub-networks within a limit on the body's parameters: of each depth the best by error, then the others by error.
 
+    Where there is one whose masks were chosen for a size, the largest of these is among them if there is room for two: its
+    error on shared weights says little, since the super-network's layers were alike in training.
     Those no better than chance come after all others, the largest first: on shared weights they may tie with a constant, and
     learn when they are polished. The network without layers is taken only where there is nothing else.
     """
+
+    def depth(trial: Trial) -> int:
+        return len(plan_of(trial.architecture, shape).layers)
+
     within = [t for t in trials if t.values["body_parameters"] <= limit]
-    layered = [t for t in within if space.plan(t.architecture).layers] or within
+    layered = [t for t in within if depth(t)] or within
 
     def rank(trial: Trial) -> tuple[bool, float, float]:
         error, size = trial.values["error"], trial.values["body_parameters"]
@@ -30,9 +36,13 @@ def contenders(trials: Sequence[Trial], space: PruningSpace, limit: float, chanc
     ordered = sorted(layered, key=rank)
     first: dict[int, Trial] = {}
     for trial in ordered:
-        first.setdefault(len(space.plan(trial.architecture).layers), trial)
-    keys = {t.key for t in first.values()}
-    return [*first.values(), *(t for t in ordered if t.key not in keys)][:count]
+        if trial.origin != MASKS:
+            first.setdefault(depth(trial), trial)
+    chosen = list(first.values())
+    if by_masks := max((t for t in within if t.origin == MASKS), key=lambda t: t.values["body_parameters"], default=None):
+        chosen.insert(1, by_masks)
+    keys = {t.key for t in chosen}
+    return [*chosen, *(t for t in ordered if t.key not in keys)][:count]
 
 
 class Tournament:

@@ -18,7 +18,7 @@ from secateur.runs.prune.member import MEMBERS, PruneMember
 from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.settings import PruneSettings
 from secateur.settings import shown
-from secateur.spaces.pruning import Shape
+from secateur.spaces.pruning import Large, Shape, plan_of
 from secateur.study import Front, Journal
 from secateur.tasks.chance import ABOUT
 from secateur.trial import POLISH, Trial
@@ -81,7 +81,7 @@ class PruneRun(RunFolder):
         """The network of a trial with the weights that the search scored it with."""
         from secateur.estimators.own_weights import with_weights
 
-        network = supernet.extract(self.space.plan(trial.architecture))
+        network = supernet.extract(plan_of(trial.architecture, Shape(**self.shape)))
         return with_weights(network, self.folder / SUPERNET / TRIALS / trial.key) if self.own else network
 
     @property
@@ -193,6 +193,10 @@ class PruneRun(RunFolder):
     def space(self) -> PruningSpace:
         space: PruningSpace = find("space", str(self.configuration.space))(Shape(**self.shape), **self.configuration.limits())
         return space
+
+    def holds(self, architecture: Architecture) -> bool:
+        """Also what masks keep, whatever the space of the search."""
+        return super().holds(architecture) or Large(self.space.shape).contains(architecture)
 
     @cached_property
     def supernet(self) -> Supernet:

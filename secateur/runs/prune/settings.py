@@ -172,6 +172,12 @@ class PruneSettings(RunSettings):
         least=1,
         most=100,
     )
+    masks: bool = option(
+        True,
+        "Let networks whose layers differ join those that begin: the heads and units of most Fisher information. Not where "
+        "you give ranges of heads, units or layers.",
+        panel=_POLISH,
+    )
     depths: bool = option(True, "In small, also score the shallower networks that each pass contains.", panel=_SEARCH)
     strategy: str = option("full", f"{explained('strategy', 'prune')}.", panel=_TRAIN)
     epochs: float = shared(

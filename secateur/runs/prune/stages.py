@@ -21,6 +21,10 @@ from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
 from secateur.methods.base import Method
 from secateur.methods.fine_tuned_first import SCRATCH
+from secateur.methods.fisher.examples import SCORED, tuning_batches
+from secateur.methods.fisher.sizes import masks_by_information
+from secateur.methods.fisher.tune import tuned
+from secateur.methods.ordering import scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
@@ -30,12 +34,12 @@ from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage
 from secateur.runs.timing import Effort
 from secateur.search import Aim, Listed
-from secateur.spaces.pruning import Layer
+from secateur.spaces.pruning import Large, Layer, plan_of
 from secateur.spaces.pruning.sizes import aimed
 from secateur.tasks import TaskData
 from secateur.tasks.chance import chance
 from secateur.training.teacher import can_vary, taught_by
-from secateur.trial import POLISH, Trial
+from secateur.trial import MASKS, POLISH, Trial
 from secateur.writing import discard
 
 
@@ -81,7 +85,10 @@ class PruneWork(Measuring):
         polish = [Stage("polish", self.polish)] if self.c.polish else []
         measure = [Stage("measure", self.measure)] if self.c.measure else []
         measure += [Stage("formats", self.formats)] if self.c.measure and self.c.formats else []
-        return [*steps, self.search_stage(), *polish, *measure, Stage("report", self.report)]
+        masks = (
+            [Stage(MASKS, self.masks)] if self.method.masks and self.c.polish and self.c.masks and not self.c.limits() else []
+        )
+        return [*steps, self.search_stage(), *masks, *polish, *measure, Stage("report", self.report)]
 
     def searcher(self) -> Any:
         c, given = self.c, (self.space, self.run.objectives, self.c.seed, bool(self.c.depths))
@@ -167,6 +174,18 @@ class PruneWork(Measuring):
 
     # The stages after the search.
 
+    def masks(self) -> None:
+        """For each share of the body's parameters, what keeps the most Fisher information of the network."""
+        with scored_batches(self, "choosing masks", SCORED) as batches:
+            several = masks_by_information(self.supernet, batches, self.c.levels())
+        names, space = [o.name for o in self.run.objectives], Large(self.supernet.shape)
+        error = SharedWeightsError(self.supernet, space, self.data, batch_size=self.c.evaluation_batch, depths=False)
+        cost = Cost(self.supernet, space, length=self.length)
+        together = Together([cost, error, *self._costs(names)], self.run.objectives, unpruned=self.run.unpruned)
+        known = {t.key for t in self.run.trials}
+        for trial in together.evaluate([a for a in several if a.key not in known]):
+            self.store.add(replace(trial, origin=MASKS))
+
     def polish(self) -> None:
         """For each share of the body's parameters, the smallest first, fine-tune the best of several sub-networks below it.
 
@@ -204,7 +223,7 @@ class PruneWork(Measuring):
         whole, found = self.run.unpruned["body_parameters"], {}
         for bound in sorted(self.c.levels(), key=lambda bound: bound.resolve(whole)):
             limit = bound.resolve(whole)
-            found[str(bound)] = contenders(pool, self.space, limit, floor, self.c.candidates)
+            found[str(bound)] = contenders(pool, self.supernet.shape, limit, floor, self.c.candidates)
             if not found[str(bound)]:
                 self.note(f"Nothing was found with at most {bound} of the layers' parameters: none was polished there.")
                 del found[str(bound)]
@@ -223,7 +242,7 @@ class PruneWork(Measuring):
             ways.append((c.variants, replace(c.polishing(), epochs=2 * c.polish_epochs / (1 + c.variants))))
         return [
             FineTuned(
-                lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
+                lambda architecture: self._to_polish(trials[architecture.key]),
                 self.data,
                 settings,
                 self.networks / SCRATCH / f"{POLISH}-{variants}",
@@ -236,9 +255,16 @@ class PruneWork(Measuring):
             for variants, settings in ways
         ]
 
+    def _to_polish(self, trial: Trial) -> Any:
+        """The network as the search scored it; where its masks were chosen, these are tuned first."""
+        if trial.origin != MASKS:
+            return self.run.network(self.supernet, trial)
+        network, _ = tuned(self.supernet, plan_of(trial.architecture, self.supernet.shape), tuning_batches(self))
+        return network
+
     def _keep_polished(self, trial: Trial, estimator: FineTuned) -> None:
         """Test a polished network and keep it with the run."""
-        key, plan = trial.key, self.space.plan(trial.architecture)
+        key, plan = trial.key, plan_of(trial.architecture, self.supernet.shape)
         network = estimator.network(trial.architecture)
         validation, test = (
             score(network, self.data.task, self.data.batches(split, self.c.evaluation_batch))

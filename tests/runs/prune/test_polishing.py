@@ -18,7 +18,8 @@ from secateur.spaces.pruning import Shape, Small
 from secateur.trial import Trial
 from secateur.verbs.resume import resume
 
-SPACE = Small(Shape(layers=4, heads=4, units=16))
+SHAPE = Shape(layers=4, heads=4, units=16)
+SPACE = Small(SHAPE)
 
 
 def trial(layers: int, heads: int, units: int, error: float) -> Trial:
@@ -40,7 +41,7 @@ TRIALS = [
 
 
 def test_the_best_of_each_depth_come_first() -> None:
-    found = contenders(TRIALS, SPACE, 80.0, 0.5, 10)
+    found = contenders(TRIALS, SHAPE, 80.0, 0.5, 10)
     assert [(len(SPACE.plan(t.architecture).layers), t.values["error"]) for t in found] == [
         (2, 0.25),
         (4, 0.30),
@@ -49,14 +50,14 @@ def test_the_best_of_each_depth_come_first() -> None:
         (4, 0.31),
         (3, 0.50),
     ]
-    assert contenders(TRIALS, SPACE, 80.0, 0.5, 2) == found[:2]
+    assert contenders(TRIALS, SHAPE, 80.0, 0.5, 2) == found[:2]
 
 
 def test_what_has_not_learned_is_taken_before_a_network_without_layers() -> None:
     """On shared weights it may answer as a constant does, and learn when it is polished: the largest first."""
-    assert [t.values["body_parameters"] for t in contenders(TRIALS[5:], SPACE, 50.0, 0.5, 3)] == [42.0, 36.0]
-    assert contenders(TRIALS, SPACE, 10.0, 0.5, 3) == [TRIALS[-1]]
-    assert contenders(TRIALS[:2], SPACE, 10.0, 0.5, 3) == []
+    assert [t.values["body_parameters"] for t in contenders(TRIALS[5:], SHAPE, 50.0, 0.5, 3)] == [42.0, 36.0]
+    assert contenders(TRIALS, SHAPE, 10.0, 0.5, 3) == [TRIALS[-1]]
+    assert contenders(TRIALS[:2], SHAPE, 10.0, 0.5, 3) == []
 
 
 class Ends:
