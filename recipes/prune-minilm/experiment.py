@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 CANDIDATES = 100  # widths; each is scored at every depth
 SST2_SENTENCES = 20_000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -54,6 +55,8 @@ KLEIN2024: dict[str, Any] = {
 }
 #: In polishing one of so many contenders goes on. Each has this part of all epochs.
 ETA = 4
+#: Steps from which on polishing does better at a lower learning rate: recipes/prune-methods.
+LONG_POLISHING = 1_000
 #: Minutes on two CPU cores.
 DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
 
@@ -233,8 +236,12 @@ class PruneSettings(RunSettings):
         least=0,
         most=100,
     )
-    polish_learning_rate: float = shared(
-        TrainingSettings, "learning_rate", 2e-4, about="Learning rate of these.", panel=_POLISH
+    polish_learning_rate: float | None = shared(
+        TrainingSettings,
+        "learning_rate",
+        None,
+        about="Learning rate of these; by default 2e-4 in fewer than 1,000 steps, otherwise 1e-4.",
+        panel=_POLISH,
     )
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
     measure: bool = option(True, "Measure latency and memory of what was found, on this machine.", panel=_MEASURE)
@@ -342,11 +349,15 @@ class PruneSettings(RunSettings):
         """Setting → why it cannot have an effect. Raises UnknownNameError for an unknown method or strategy."""
         return unused(self)
 
-    def with_usual_learning_rate(self, examples: int) -> Self:
-        """A copy in which a learning rate that nobody gave is set by the length of the run."""
-        if self.learning_rate is not None:
-            return self
-        return replace(self, learning_rate=usual_learning_rate(examples, self.batch_size, self.epochs))
+    def with_usual_learning_rates(self, examples: int) -> Self:
+        """A copy in which learning rates that nobody gave are set by the length of the training."""
+        found: dict[str, Any] = {}
+        if self.learning_rate is None:
+            found["learning_rate"] = usual_learning_rate(examples, self.batch_size, self.epochs)
+        if self.polish_learning_rate is None:
+            steps = self.polishing().total_steps(math.ceil(examples / self.batch_size))
+            found["polish_learning_rate"] = 2e-4 if steps < LONG_POLISHING else 1e-4
+        return replace(self, **found)
 
     def task_data(self, tokenizer: Any) -> TaskData:
         """The run's data, split and tokenised: the same each time, unless they have changed."""

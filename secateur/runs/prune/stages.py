@@ -57,7 +57,7 @@ class PruneWork(Measuring):
 
     def prepare(self) -> None:
         self.data = self._data()
-        resolved = self.c.with_usual_learning_rate(len(self.data.train))
+        resolved = self.c.with_usual_learning_rates(len(self.data.train))
         if resolved != self.c:
             self.run.configure(resolved)
             self.c = resolved

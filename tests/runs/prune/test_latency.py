@@ -53,6 +53,7 @@ def test_candidates_are_predicted_and_only_the_front_is_measured(timed: tuple[Pr
         "train",
         "latency model",
         "search",
+        "masks",
         "polish",
         "measure",
         "report",

@@ -11,11 +11,12 @@ import pytest
 from secateur.architecture import Architecture
 from secateur.errors import Stopped
 from secateur.estimators.base import Evaluation
+from secateur.rng import generator
 from secateur.runs.prune.polishing import Tournament, contenders
 from secateur.runs.prune.settings import ETA
 from secateur.runs.prune.stages import PruneWork
-from secateur.spaces.pruning import Shape, Small
-from secateur.trial import Trial
+from secateur.spaces.pruning import Large, Shape, Small
+from secateur.trial import MASKS, Trial
 from secateur.verbs.resume import resume
 
 SHAPE = Shape(layers=4, heads=4, units=16)
@@ -51,6 +52,21 @@ def test_the_best_of_each_depth_come_first() -> None:
         (3, 0.50),
     ]
     assert contenders(TRIALS, SHAPE, 80.0, 0.5, 2) == found[:2]
+
+
+def test_the_largest_of_chosen_masks_takes_the_second_place() -> None:
+    """Whatever its error on shared weights; with room for one only there is none, and a larger one is of another size."""
+    space = Large(SHAPE)
+    masks = [
+        replace(
+            TRIALS[0], architecture=space.sample(generator(i)), origin=MASKS, values={"error": 0.9, "body_parameters": size}
+        )
+        for i, size in enumerate((60.0, 79.0, 81.0))
+    ]
+    found = contenders([*TRIALS, *masks], SHAPE, 80.0, 0.5, 4)
+    assert found == [TRIALS[3], masks[1], TRIALS[1], TRIALS[5]]
+    assert contenders([*TRIALS, *masks], SHAPE, 80.0, 0.5, 1) == [TRIALS[3]]
+    assert contenders(masks, SHAPE, 80.0, 0.5, 4) == [masks[1], masks[0]]
 
 
 def test_what_has_not_learned_is_taken_before_a_network_without_layers() -> None:

@@ -44,13 +44,13 @@ def test_a_run_is_a_folder(pruned: Path) -> None:
     assert None not in (settings["learning_rate"], settings["batch_size"])
     assert not (pruned / "supernet" / "training").exists()
     events = [json.loads(line)["event"] for line in (pruned / "log.jsonl").read_text().splitlines()]
-    assert events.count("stage") == 7
+    assert events.count("stage") == 8
     assert events.count("finished") == 1
 
 
 def test_every_stage_is_in_the_journal(run: PruneRun) -> None:
     assert [(r.name, r.status) for r in Journal(run.store).rows()] == [
-        (name, "done") for name in ("warm-up", "order", "train", "search", "polish", "measure", "report")
+        (name, "done") for name in ("warm-up", "order", "train", "search", "masks", "polish", "measure", "report")
     ]
 
 

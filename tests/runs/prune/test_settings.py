@@ -156,7 +156,7 @@ def test_training_warming_up_and_polishing_differ_in_length_and_rate_only(given:
     training = found.training()
     assert (training.epochs, training.learning_rate, training.weight_decay, training.max_grad_norm) == (8.0, 1e-3, 0.5, 0.25)
     assert found.warming_up() == replace(training, epochs=1.0, learning_rate=5e-5)
-    assert found.polishing() == replace(training, epochs=4.0, learning_rate=2e-4)
+    assert replace(found, polish_learning_rate=3e-4).polishing() == replace(training, epochs=4.0, learning_rate=3e-4)
     assert found.fine_tuning() == replace(training, learning_rate=5e-5)
     assert found.trial_training() == replace(training, epochs=5.0)
 
@@ -181,6 +181,14 @@ def test_populations_do_not_fit_a_number_that_nobody_gave(given: dict[str, Any],
 
 def test_the_usual_learning_rate_goes_by_the_length_of_the_run(given: dict[str, Any]) -> None:
     found = PruneSettings.resolve(given)
-    assert found.with_usual_learning_rate(100).learning_rate == 1e-4
-    assert found.with_usual_learning_rate(100_000).learning_rate == 5e-5
-    assert replace(found, learning_rate=1.0).with_usual_learning_rate(100).learning_rate == 1.0
+    assert found.with_usual_learning_rates(100).learning_rate == 1e-4
+    assert found.with_usual_learning_rates(100_000).learning_rate == 5e-5
+    assert replace(found, learning_rate=1.0).with_usual_learning_rates(100).learning_rate == 1.0
+
+
+def test_a_long_polishing_has_a_lower_learning_rate(given: dict[str, Any]) -> None:
+    """Four epochs of 7,968 examples are 996 steps, of 8,000 they are 1,000."""
+    found = PruneSettings.resolve(given)
+    assert found.with_usual_learning_rates(7_968).polish_learning_rate == 2e-4
+    assert found.with_usual_learning_rates(8_000).polish_learning_rate == 1e-4
+    assert replace(found, polish_learning_rate=1.0).with_usual_learning_rates(8_000).polish_learning_rate == 1.0
