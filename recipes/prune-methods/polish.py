@@ -4,7 +4,8 @@
     python polish.py try --kept FOLDER --task mrpc --seed 0 --out polish.jsonl --change '{"polish_epochs": 10.0}'
 
 `try` waits for its run, copies it, polishes as `secateur prune` does, and writes a row for each size: validation and test score
-of what `run.front.best(under=…)` hands over. Settings are chosen on the validation scores.
+of what `run.front.best(under=…)` hands over. Settings are chosen on the validation scores. `--teacher` and `--slices` name
+another run of the same task and seed: its network teaches, or the sub-networks are cut from it.
 """
 
 from __future__ import annotations
@@ -46,14 +47,21 @@ def make(args: argparse.Namespace) -> None:
 
 
 def attempt(args: argparse.Namespace) -> None:
+    from secateur.checkpoints import load
     from secateur.errors import BoundError
+    from secateur.methods.ordering import order_by_importance
     from secateur.runs.folder import open_run
     from secateur.runs.progress import Progress
     from secateur.runs.prune.stages import PruneWork
+    from secateur.supernet import Supernet
 
-    folder = Path(args.kept) / f"{args.name}-{args.task}-{args.seed}"
-    while not (folder / "ready").is_file():
-        time.sleep(1)
+    def made(name: str) -> Path:
+        folder = Path(args.kept) / f"{name}-{args.task}-{args.seed}"
+        while not (folder / "ready").is_file():
+            time.sleep(1)
+        return folder
+
+    folder = made(args.name)
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "run"
         shutil.copytree(folder, copy, copy_function=_linked)
@@ -62,11 +70,20 @@ def attempt(args: argparse.Namespace) -> None:
         work = PruneWork(run, Progress(False))
         work.prepare()
         began = time.time()
+        if args.slices:
+            work.supernet = Supernet(load(made(args.slices) / "supernet").to(work.device))
+            order_by_importance(work)
+        if args.teacher:
+            teacher = load(made(args.teacher) / "supernet").to(work.device)
+            work.method.teachers = lambda: [teacher]  # type: ignore[method-assign]
+        if args.masks:
+            work.masks()
         work.polish()
         seconds = time.time() - began
         whole = run.unpruned["body_parameters"]
         for share in SHARES:
             row: dict[str, Any] = {"model": args.name, "task": args.task, "seed": args.seed, "share": share}
+            row |= {"label": args.label} if args.label else {}
             row |= {
                 "settings": json.loads(args.change),
                 "seconds": round(seconds, 1),
@@ -98,6 +115,10 @@ def main() -> None:
         parser.add_argument(f"--{name}")
     parser.add_argument("--name", default="minilm", help="what the model is called in the rows")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--label", help="what to call the rows: they go to ablation.csv")
+    parser.add_argument("--teacher", help="the name of the run whose network teaches")
+    parser.add_argument("--slices", help="the name of the run whose network is cut")
+    parser.add_argument("--masks", action="store_true", help="let networks by masks join")
     parser.add_argument("--change", default="{}", help="JSON of settings that differ from the preset's")
     args = parser.parse_args()
 

@@ -1,7 +1,7 @@
 """The tables of README.md on polishing and on methods.
 
-python results.py --add polish.jsonl methods.jsonl   # into polish.csv and methods.csv: what polish.py and preset.py wrote
-python results.py                                    # the tables, from both
+python results.py --add polish.jsonl methods.jsonl   # what polish.py and preset.py wrote, into the tables they belong to
+python results.py                                    # the tables of README.md, from polish.csv, ablation.csv and methods.csv
 """
 
 from __future__ import annotations
@@ -17,8 +17,21 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 SHARES = ("0.1", "0.2", "0.3", "0.5", "0.7")
+#: What methods are called as the search left them, and those that are published so: the others are trained one by one.
+BARE, PUBLISHED = ", unpolished", ("weight-sharing", "fisher", "head-pruning")
+#: What is compared in ablation.csv, in the order of the table.
+LABELS = {
+    "ours": "four contenders of the search",
+    "teacher": "the same, taught by a network fine-tuned for 8 epochs",
+    "slices": "the same, and also cut from that network instead of the super-network",
+    "warm8": "8 epochs of warm-up instead of one",
+    "fisher": "masks by Fisher information, of the network fine-tuned for 8 epochs",
+    "fsuper": "masks by Fisher information, of the super-network (8 epochs of warm-up)",
+    "weight-sharing": "**the default**: three contenders of the search, one by masks of the super-network",
+}
 TASKS = {"stsb": "STS-B", "mrpc": "MRPC", "sst2": "SST-2", "rte": "RTE"}
 POLISH = ("model", "task", "seed", "candidates", "variants", "epochs", "learning_rate", "share", "used", "validation", "test")
+ABLATION = ("task", "label", "seed", "share", "used", "validation")
 METHODS = ("model", "method", "task", "seed", "share", "used", "validation", "test", "weights", "seconds")
 
 Row = dict[str, str]
@@ -32,17 +45,20 @@ def polish_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def method_row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of preset.py."""
-    return {"model": "minilm", **row, "used": row.get("share_used")}
+    """A row of preset.py. What the search chose and was not polished is a method of its own."""
+    bare = not row["polished"] and row["share"] != "unpruned"
+    return {"model": "minilm", **row, "used": row.get("share_used"), "method": row["method"] + BARE * bare}
 
 
 def add(paths: list[Path]) -> None:
     """Take rows into the tables; one that is there already is replaced."""
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
-    polished = [polish_row(row) for row in rows if "settings" in row]
+    labelled = [row for row in rows if "label" in row]
+    polished = [polish_row(row) for row in rows if "settings" in row and "label" not in row]
     methods = [method_row(row) for row in rows if "method" in row and "failure" not in row]
-    methods = [row for row in methods if row["polished"] or row["share"] == "unpruned"]
-    for name, columns, key, new in (("polish", POLISH, 8, polished), ("methods", METHODS, 5, methods)):
+    methods = [row for row in methods if not row["method"].endswith(BARE) or row["method"].removesuffix(BARE) in PUBLISHED]
+    tables = (("polish", POLISH, 8, polished), ("ablation", ABLATION, 4, labelled), ("methods", METHODS, 5, methods))
+    for name, columns, key, new in tables:
         kept = {tuple(row[c] for c in columns[:key]): row for row in read(name)}
         for row in new:
             text = {column: _text(row.get(column)) for column in columns}
@@ -91,17 +107,50 @@ def polishing() -> str:
     return "\n".join(lines)
 
 
-def methods() -> str:
-    """Validation and test scores of each method at shares of the body's parameters."""
-    lines = ["| task | method | seeds | scores | unpruned | 10 % | 20 % | 30 % | 50 % | 70 % |", "|---" * 10 + "|"]
-    for score in ("validation", "test"):
-        found = means(read("methods"), ("task", "method"), score)
-        for task, method in sorted(found, key=lambda key: (list(TASKS).index(key[0]), key[1])):
-            values = found[task, method]
-            cells = [f"{np.mean(values[share]):.3f}" if values.get(share) else "–" for share in ("unpruned", *SHARES)]
-            seeds = max(len(v) for v in values.values())
-            lines.append(f"| {TASKS[task]} | {method} | {seeds} | {score} | {' | '.join(cells)} |")
+def ablation() -> str:
+    """Validation scores after polishing, by where its networks come from."""
+    shares = SHARES[:5]
+    lines = [
+        f"| task | what begins | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in shares)} |",
+        "|---" * 8 + "|",
+    ]
+    default = [{**row, "label": row["method"]} for row in read("methods") if row["method"] == "weight-sharing"]
+    found = means([*read("ablation"), *default], ("task", "label"), "validation")
+    for task in (task for task in TASKS if (task, "ours") in found):
+        for label, text in LABELS.items():
+            values = found[task, label]
+            cells = [f"{np.mean(values[share]):.4f}" for share in shares]
+            lines.append(f"| {TASKS[task]} | {text} | {len(values[shares[0]])} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def methods(score: str) -> str:
+    """Scores of each method at shares of the body's parameters, means and standard errors over seeds. The best is bold."""
+    shares = [*SHARES, "0.9"]
+    lines = [
+        f"| task | method | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in shares)} | unpruned |",
+        "|---" * (len(shares) + 4) + "|",
+    ]
+    found = means(read("methods"), ("task", "method"), score)
+    for task in TASKS:
+        several = {method: values for (of, method), values in found.items() if of == task}
+        best = {
+            share: max((round(float(np.mean(v[share])), 3) for v in several.values() if v.get(share)), default=0.0)
+            for share in shares
+        }
+        for method in sorted(several, key=lambda name: (name != "weight-sharing", name)):
+            values = several[method]
+            cells = [_cell(values.get(share), best.get(share)) for share in (*shares, "unpruned")]
+            lines.append(f"| {TASKS[task]} | {method} | {max(map(len, values.values()))} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(values: list[float] | None, best: float | None) -> str:
+    if not values:
+        return "–"
+    mean = f"{np.mean(values):.3f}"
+    mean = f"**{mean}**" if best is not None and float(mean) == best else mean
+    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
 
 
 def main() -> None:
@@ -110,7 +159,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.add:
         add(args.add)
-    print(f"{polishing()}\n\n{methods()}")
+    print("\n\n".join([polishing(), ablation(), methods("validation"), methods("test")]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ def results(load_recipe: Any) -> Any:
 def test_readme_shows_the_tables(results: Any) -> None:
     text = README.read_text(encoding="utf-8")
     assert results.polishing() in text
-    assert results.methods() in text
+    assert results.ablation() in text
+    assert results.methods("validation") in text
+    assert results.methods("test") in text
 
 
 def test_rows_are_added_and_replaced(results: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,15 +49,19 @@ def test_rows_are_added_and_replaced(results: Any, tmp_path: Path, monkeypatch: 
     }
     path = tmp_path / "rows.jsonl"
     for validation in (0.5, 0.625):
-        rows = [{**tried, "validation": validation}, method, {**method, "polished": False}, {**method, "failure": "none"}]
+        rows = [{**tried, "validation": validation}, {**tried, "label": "ours"}, method, {**method, "polished": False}]
+        rows += [{**method, "failure": "none"}, {**method, "method": "fisher", "polished": False, "validation": 0.5}]
         path.write_text("\n".join(map(json.dumps, rows)))
         results.add([path])
     (row,) = results.read("polish")
     assert (row["validation"], row["variants"], row["epochs"], row["learning_rate"]) == ("0.625", "0", "4", "0.0002")
     assert "| RTE | 1 | 2 | 0 | 4 | 0.0002 | 0.6250 | – |" in results.polishing()
-    (only,) = results.read("methods")
-    assert (only["validation"], only["test"]) == ("0.75", "")
-    assert "| RTE | x | 1 | validation | – | 0.750 | – | – | – | – |" in results.methods()
+    bare, only = results.read("methods")
+    assert (only["validation"], only["test"], bare["method"]) == ("0.75", "", "fisher, unpolished")
+    assert "| RTE | x | 1 | **0.750** | – | – | – | – | – | – |" in results.methods("validation")
+    assert "| RTE | fisher, unpolished | 1 | 0.500 | – | – | – | – | – | – |" in results.methods("validation")
+    (row,) = results.read("ablation")
+    assert (row["label"], row["validation"]) == ("ours", "0.5")
 
 
 def test_what_the_text_says(results: Any) -> None:
@@ -79,3 +85,39 @@ def test_what_the_text_says(results: Any) -> None:
     }
     assert gains.pop(("mrpc", "0.1")) == pytest.approx(0.008, abs=0.0005)
     assert max(map(abs, gains.values())) < 0.0055
+
+
+def test_what_the_text_says_of_methods(results: Any) -> None:
+    """The figures of the bullets, from ablation.csv and methods.csv, on validation data."""
+    default = [{**row, "label": row["method"]} for row in results.read("methods")]
+    found = results.means([*results.read("ablation"), *default], ("task", "label"), "validation")
+    mean = {key: {share: sum(v) / len(v) for share, v in shares.items()} for key, shares in found.items()}
+
+    def gain(task: str, one: str, other: str) -> list[float]:
+        return [round(mean[task, one][share] - mean[task, other][share], 4) for share in results.SHARES]
+
+    assert max(map(abs, gain("stsb", "teacher", "ours") + gain("mrpc", "teacher", "ours"))) < 0.006
+    assert all(0.0065 < value < 0.0135 for value in gain("stsb", "fsuper", "ours"))
+    assert all(value < 0 for value in gain("mrpc", "fsuper", "ours"))
+    assert [gain(task, "weight-sharing", "ours")[0] for task in ("stsb", "mrpc")] == pytest.approx([0.0163, 0.0167], abs=1e-3)
+    others = {label for _, label in mean} - {"weight-sharing", *results.LABELS} | {"fisher, unpolished"}
+    for task in ("stsb", "mrpc", "rte"):
+        ours = mean[task, "weight-sharing"]
+        for other in others:
+            theirs = mean.get((task, other), {})
+            assert all(ours[share] >= theirs[share] for share in results.SHARES if share in theirs), (task, other)
+    polished = {
+        task: [
+            round(mean[task, "weight-sharing"][s] - sum(float(r["validation"]) for r in rows) / len(rows), 4)
+            for s in results.SHARES
+            for rows in [[r for r in default if (r["method"], r["task"], r["share"]) == ("fisher", task, s)]]
+        ]
+        for task in ("stsb", "mrpc", "rte")
+    }
+    assert all(value > 0 for value in polished["mrpc"] + polished["rte"] + polished["stsb"][:2])
+    assert all(-0.0045 < value < 0 for value in polished["stsb"][2:])
+    against = gain("stsb", "weight-sharing", "one-shot"), gain("mrpc", "weight-sharing", "one-shot")
+    assert against[0][0] == pytest.approx(0.015, abs=0.0006)
+    assert max(against[0][1:]) < 0.01
+    assert against[1][0] == pytest.approx(0.003, abs=0.0006)
+    assert all(0.017 < value < 0.026 for value in against[1][1:])
