@@ -22,7 +22,7 @@ Step = tuple[str, Callable[[], None]]
 #: The folder of trials that have weights of their own, a folder for each key.
 TRIALS = "trials"
 #: Settings of `secateur prune` that some methods use and others do not.
-SOME = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop")
+SOME = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop", "masks")
 
 
 class Bench(Protocol):
@@ -64,12 +64,11 @@ class Method(ABC):
     lists: ClassVar[bool] = False
     #: Whether a trial has weights of its own, in `networks`/`TRIALS`/key; else it is a slice of the network.
     own: ClassVar[bool] = False
-    #: Whether networks that keep the most Fisher information join what the search found, at each size that will be polished.
-    masks: ClassVar[bool] = False
     #: Whether trials are trainings that can stop early: what `mo-asha` needs.
     budgets: ClassVar[bool] = False
-    #: Which of `SOME` it uses, and `candidates` where it does so before polishing. By default those of a super-network.
-    uses: ClassVar[tuple[str, ...]] = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate")
+    #: Which of `SOME` it uses, and `candidates` where it does so before polishing. With `masks`, networks that keep the most
+    #: Fisher information join what the search found at each size that will be polished.
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from secateur.checkpoints import load
 from secateur.checkpoints.pretrained import load_model
@@ -22,7 +22,6 @@ class FineTunedFirst(Method):
     """One stage, `fine-tune`. What follows works on the fine-tuned network, or on the pre-trained one again."""
 
     keeps = "fine-tune"
-    uses: ClassVar[tuple[str, ...]] = ()
 
     def network(self) -> Supernet:
         bench = self.bench

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
+from typing import Any, ClassVar
 
 from safetensors.numpy import load_file
 
@@ -31,7 +31,7 @@ class WeightSharing(Method):
     """Warm-up and order (where asked for), then training; the search then runs on shared weights."""
 
     keeps = "train"
-    masks = True
+    uses: ClassVar[tuple[str, ...]] = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "masks")
 
     def network(self) -> Supernet:
         bench, folder = self.bench, self.bench.networks

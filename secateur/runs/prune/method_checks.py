@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What is read only where a searcher chooses; by `mo-asha`; where something is polished, or heads and units are ordered.
 CHOOSING = ("searcher", "aimed", "population", "sample")
 RUNGS = ("r_min", "eta", "rung_order")
-POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants")
+POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants", "masks")
 ORDERING = ("order_epochs", "order_learning_rate")
 
 

@@ -85,9 +85,8 @@ class PruneWork(Measuring):
         polish = [Stage("polish", self.polish)] if self.c.polish else []
         measure = [Stage("measure", self.measure)] if self.c.measure else []
         measure += [Stage("formats", self.formats)] if self.c.measure and self.c.formats else []
-        masks = (
-            [Stage(MASKS, self.masks)] if self.method.masks and self.c.polish and self.c.masks and not self.c.limits() else []
-        )
+        join = "masks" in self.method.uses and self.c.polish and self.c.masks and not self.c.limits()
+        masks = [Stage(MASKS, self.masks)] if join else []
         return [*steps, self.search_stage(), *masks, *polish, *measure, Stage("report", self.report)]
 
     def searcher(self) -> Any:
