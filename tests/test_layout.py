@@ -82,7 +82,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["fitting", "method_checks", "searching"],
+    ["fitting", "method_checks", "presets", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],

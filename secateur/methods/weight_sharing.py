@@ -15,6 +15,7 @@ from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Method, Step
 from secateur.methods.fine_tuned_first import SCRATCH, advising
+from secateur.methods.fisher.examples import SCORED as INFORMED
 from secateur.methods.ordering import SCORED, order_by_importance
 from secateur.objectives import Objective
 from secateur.rng import generator
@@ -22,6 +23,7 @@ from secateur.supernet import Order, Supernet, reorder
 from secateur.supernet.order import ORDER
 from secateur.training.settings import TrainingSettings
 from secateur.training.trainer import train_supernet
+from secateur.trial import MASKS
 
 #: The super-network after the warm-up: kept until the run is done.
 WARMED = "warmed-up"
@@ -83,6 +85,7 @@ class WeightSharing(Method):
             "warm-up": 3.0 * c.warming_up().examples_read(examples),
             "order": 3.0 * min(SCORED, examples),
             "train": 3.0 * of_step * c.training().examples_read(examples),
+            MASKS: 3.0 * min(INFORMED, examples),
         }
 
     def tidy(self) -> None:

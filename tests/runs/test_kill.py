@@ -38,6 +38,7 @@ measuring.SECONDS = 0.05
 POINTS = [
     ("train", SupernetTrainer, "training_step", 30),
     ("search", Together, "outcome", 3),
+    ("masks", stages, "masks_by_information", 1),
     ("polish", stages, "save_checkpoint", 1),
     ("report", Report, "write", 1),
 ]
@@ -77,7 +78,20 @@ def test_killed_in_every_stage_and_resumed(pruned: Path, tmp_path: Path) -> None
     began = [
         row["stage"] for row in map(json.loads, (folder / "log.jsonl").read_text().splitlines()) if row["event"] == "stage"
     ]
-    assert began == ["warm-up", "order", "train", "train", "search", "search", "polish", "polish", "measure", "report"]
+    assert began == [
+        "warm-up",
+        "order",
+        "train",
+        "train",
+        "search",
+        "search",
+        "masks",
+        "masks",
+        "polish",
+        "polish",
+        "measure",
+        "report",
+    ]
     resume(folder, progress=False).close()
     assert outcome(folder) == outcome(pruned)
 

@@ -97,6 +97,7 @@ def test_a_run_knows_how_long_it_will_take(tmp_path, quick_prune, brief, monkeyp
     assert {m.title for m in seen} == {
         "training (standard)",
         "scoring heads and units",
+        "choosing masks",
         "training (full)",
         "searching (local)",
         "polishing for 50% (1 of 2)",

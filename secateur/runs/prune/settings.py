@@ -17,6 +17,7 @@ from secateur.methods.drops import DROPS
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.prune.method_checks import method_faults, unused
+from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.settings import Faults, RunSettings
 from secateur.search.mo_asha import ORDERS
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
@@ -33,32 +34,10 @@ _DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "Polishing",
     "Measuring",
 )
-#: Klein et al. (2024): section 3, appendix A. Only the meaning of zero differs, see docs/decisions.md.
-KLEIN2024: dict[str, Any] = {
-    "metric": PAPERS,
-    "objectives": ["error", "parameters"],
-    "searcher": "ehvi",
-    "aimed": 0.0,
-    "depths": False,
-    "epochs": 5.0,
-    "learning_rate": 2e-5,
-    "batch_size": 4,
-    "temperature": 10.0,
-    "squared_temperature": True,
-    "distillation": "authors",
-    "weight_decay": 0.01,
-    "max_grad_norm": 0.0,
-    "learning_rate_warmup": 0.0,
-    "group_by_length": False,
-    "order": False,
-    "polish": False,
-}
 #: In polishing one of so many contenders goes on. Each has this part of all epochs.
 ETA = 4
 #: Steps from which on polishing does better at a lower learning rate: recipes/prune-methods.
 LONG_POLISHING = 1_000
-#: Minutes on two CPU cores.
-DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
 
 
 def usual_searcher(space: str) -> str:
@@ -354,7 +333,7 @@ class PruneSettings(RunSettings):
         found: dict[str, Any] = {}
         if self.learning_rate is None:
             found["learning_rate"] = usual_learning_rate(examples, self.batch_size, self.epochs)
-        if self.polish_learning_rate is None:
+        if self.polish and self.polish_learning_rate is None:
             steps = self.polishing().total_steps(math.ceil(examples / self.batch_size))
             found["polish_learning_rate"] = 2e-4 if steps < LONG_POLISHING else 1e-4
         return replace(self, **found)
