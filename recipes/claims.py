@@ -70,7 +70,31 @@ def pruning() -> dict[str, str]:
     for name in {space for _, space in spaces}:
         volumes = [f"{fmean(spaces[task, name]):.2f}" for task in sorted({task for task, _ in spaces})]
         told[f"space_{name}"] = " and ".join(volumes)
-    return told | found_by_searchers()
+    return told | methods() | found_by_searchers()
+
+
+def methods() -> dict[str, str]:
+    """Scores of the ways to prune, means over seeds."""
+    r = load("prune-methods/results.py")
+    found = {score: r.means(r.read("methods"), ("task", "method"), score) for score in ("validation", "test")}
+
+    def score(method: str, tasks: tuple[str, ...], share: str, data: str) -> str:
+        return ", ".join(f"{fmean(found[data][task, method][share]):.3f}" for task in tasks)
+
+    several = {
+        "random": "standard-random",
+        "asha": "standard-mo-asha",
+        "polished": "weight-sharing",
+        "shared": "weight-sharing, unpolished",
+    }
+    told = {
+        f"{name}_{task}": score(method, (task,), "0.5", "validation")
+        for name, method in several.items()
+        for task in ("stsb", "mrpc")
+    }
+    for name, method in (("shared", "weight-sharing, unpolished"), ("masked", "fisher, unpolished")):
+        told |= {f"{name}_{share}": score(method, TASKS, f"0.{share[0]}", "test") for share in ("50", "70")}
+    return told | {"heads_70": score("head-pruning, unpolished", ("stsb", "mrpc"), "0.7", "test")}
 
 
 def found_by_searchers() -> dict[str, str]:

@@ -1,26 +1,32 @@
-"""The tables that come with the package: networks of `small` with their validation errors and counts, to search on.
+"""The tables that come with the package: networks of `small` with validation errors, counts and latencies, to search on.
 
-    python tables.py          # writes secateur/tables/data/*.parquet from ../prune-minilm/errors.csv
+    python tables.py --fit    # measures what the parts of both models cost on this machine: latency_models.json
+    python tables.py          # writes secateur/tables/data/*.parquet from that and ../prune-minilm/errors.csv
 
-Errors were measured once, on trained super-networks. Counts need no trained weights: they follow from the model's sizes.
+Errors were measured once, on trained super-networks. Counts and latencies need no trained weights: they follow from the model's
+sizes. Latencies are predicted, by the model that `secateur prune --objective latency` fits, from as many measured networks.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
+LATENCIES = HERE / "latency_models.json"
 ERRORS = HERE.parent / "prune-minilm" / "errors.csv"
 DATA = HERE.parents[1] / "secateur" / "tables" / "data"
 
 MINILM: dict[str, int] = {"num_hidden_layers": 6, "hidden_size": 384, "num_attention_heads": 12, "intermediate_size": 1536}
 GTE = MINILM | {"num_hidden_layers": 12}
 LIMITS = {"units": ":128"}
+#: Seconds in which a model is fitted, and the threads, texts and tokens of what is timed.
+SECONDS, SETUP = 240.0, {"threads": 1, "batch": 1, "length": 128}
 
 
 class Source(NamedTuple):
@@ -61,26 +67,54 @@ def read(path: Path) -> dict[str, list[tuple[dict[str, int], float, float]]]:
     return dict(found)
 
 
-def counted(source: Source) -> tuple[Any, Any]:
-    """The space of a model's sub-networks, and what counts them: a network of its sizes, untrained."""
+def untrained(sizes: dict[str, int], labels: int) -> Any:
+    """A network of these sizes."""
     from transformers import AutoModelForSequenceClassification, BertConfig
 
-    from secateur.estimators.cost import Cost
-    from secateur.spaces.pruning import Small
     from secateur.supernet import Supernet
 
-    supernet = Supernet(AutoModelForSequenceClassification.from_config(BertConfig(**source.sizes, num_labels=source.labels)))
-    space = Small(supernet.shape, **LIMITS)
-    return space, Cost(supernet, space)
+    return Supernet(AutoModelForSequenceClassification.from_config(BertConfig(**sizes, num_labels=labels)).eval())
+
+
+def fitted() -> dict[str, Any]:
+    """Layers of a model → what its parts cost here."""
+    from secateur.devices.setup import Setup
+    from secateur.estimators.latency_model import LatencyModel
+    from secateur.estimators.latency_sample import Fitting
+    from secateur.estimators.pruned_latency import PrunedParts
+    from secateur.runs.prune.measuring import FITTED, HELD_OUT
+    from secateur.spaces.pruning import plan_of
+
+    found = {}
+    for sizes in (MINILM, GTE):
+        supernet = untrained(sizes, 2)
+        model = LatencyModel.fit(
+            lambda architecture, network=supernet: network.extract(plan_of(architecture, network.shape)),
+            PrunedParts(supernet.shape),
+            Setup(**SETUP),
+            Fitting(networks=FITTED, held_out=HELD_OUT, seconds=SECONDS),
+        )
+        print(model.report)
+        found[str(sizes["num_hidden_layers"])] = model.to_dict()
+    return found
 
 
 def rows(source: Source, networks: list[tuple[dict[str, int], float, float]]) -> Iterator[dict[str, Any]]:
     """The rows of a table."""
-    space, cost = counted(source)
+    from secateur.estimators.cost import Cost
+    from secateur.estimators.latency_model import LatencyModel
+    from secateur.estimators.pruned_latency import PrunedParts
+    from secateur.spaces.pruning import Small
+
+    supernet = untrained(source.sizes, source.labels)
+    space = Small(supernet.shape, **LIMITS)
+    cost = Cost(supernet, space)
+    kept = json.loads(LATENCIES.read_text(encoding="utf-8"))[str(source.sizes["num_hidden_layers"])]
+    latency = LatencyModel.from_dict(kept, PrunedParts(supernet.shape))
     for choices, error, _ in networks:
         architecture = space.make(choices)
         counts = {name: int(value) for name, value in cost.count(architecture).items()}
-        yield {"architecture": architecture, "error": error, **counts}
+        yield {"architecture": architecture, "error": error, **counts, "latency": float(latency.predict([architecture])[0])}
 
 
 def main() -> None:
@@ -88,7 +122,12 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=Path, default=DATA)
-    to = parser.parse_args().to
+    parser.add_argument("--fit", action="store_true", help="measure latencies, and write no tables")
+    given = parser.parse_args()
+    if given.fit:
+        LATENCIES.write_text(json.dumps(fitted(), indent=1) + "\n", encoding="utf-8")
+        return
+    to = given.to
     known = read(ERRORS)
     for name, source in SOURCES.items():
         shape = {"layers": source.sizes["num_hidden_layers"], "heads": 12, "units": 1536}

@@ -15,7 +15,6 @@ from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Method, Step
 from secateur.methods.fine_tuned_first import SCRATCH, advising
-from secateur.methods.fisher.examples import SCORED as INFORMED
 from secateur.methods.ordering import SCORED, order_by_importance
 from secateur.objectives import Objective
 from secateur.rng import generator
@@ -85,7 +84,7 @@ class WeightSharing(Method):
             "warm-up": 3.0 * c.warming_up().examples_read(examples),
             "order": 3.0 * min(SCORED, examples),
             "train": 3.0 * of_step * c.training().examples_read(examples),
-            MASKS: 3.0 * min(INFORMED, examples),
+            MASKS: 3.0 * min(SCORED, examples),
         }
 
     def tidy(self) -> None:

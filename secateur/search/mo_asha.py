@@ -69,11 +69,14 @@ class MoAsha(Random):
         ranked = self.ranked(rung)
         if self.contenders is None:
             return ranked[: len(ranked) // self.eta]
-        expected = len({a.key for a in self.contenders})
-        for _ in range(self.rungs.index(rung)):
+        place, expected = self.rungs.index(rung), len({a.key for a in self.contenders})
+        for _ in range(place):
             expected = max(1, expected // self.eta)
-        there = sum(t.budget == rung for t in self.history)  # those that failed were there too
-        return ranked[: max(1, expected // self.eta)] if there == expected else []
+        there = len(ranked) if place else sum(t.budget == rung for t in self.history)  # who failed at the start was there too
+        lost = sum(
+            t.budget == self.rungs[place + 1] and not t.complete for t in self.history
+        )  # the next best takes their place
+        return ranked[: max(1, expected // self.eta) + lost] if there >= expected else []
 
     def ranked(self, rung: float) -> list[Trial]:
         """What was told on a rung, the best first: by non-dominated fronts, then by `order`."""

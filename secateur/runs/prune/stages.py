@@ -21,10 +21,10 @@ from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
 from secateur.methods.base import Method
 from secateur.methods.fine_tuned_first import SCRATCH
-from secateur.methods.fisher.examples import SCORED, tuning_batches
+from secateur.methods.fisher.examples import tuning_batches
 from secateur.methods.fisher.sizes import masks_by_information
 from secateur.methods.fisher.tune import tuned
-from secateur.methods.ordering import scored_batches
+from secateur.methods.ordering import SCORED, scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts

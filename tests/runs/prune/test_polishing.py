@@ -113,6 +113,18 @@ def test_the_best_after_one_epoch_goes_on() -> None:
     assert again.calls == [(keys[2], 1.0), (keys[1], 4.0)]
 
 
+def test_where_the_best_diverges_the_next_goes_on() -> None:
+    several = TRIALS[1:4]
+    keys = [t.key for t in several]
+    ends = Ends(
+        dict(zip([(key, 1.0) for key in keys], [0.3, 0.2, 0.4], strict=True)) | {(keys[1], 4.0): 2.0, (keys[0], 4.0): 0.1}
+    )
+    best, reason = Tournament(ends, SPACE, {}, lambda found: None).best(several, lambda *_: None)  # type: ignore[arg-type]
+    assert best is not None
+    assert (best.key, best.values, reason) == (keys[0], {"error": 0.1}, "diverged")
+    assert ends.calls[-2:] == [(keys[1], 4.0), (keys[0], 4.0)]
+
+
 def test_where_all_fail_there_is_none() -> None:
     errors = {(t.key, 1.0): 2.0 for t in TRIALS[1:3]}
     ends = Ends(errors)
