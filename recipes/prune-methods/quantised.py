@@ -37,7 +37,7 @@ def measured(model: str, data: Path, folder: Path) -> list[dict[str, Any]]:
         secateur.prune(model, data, to=folder, progress=False, **SETTINGS).close()
     resume(folder, progress=False).close()
     run = open_run(folder)
-    if said := compare_formats(run, Progress(False), None):
+    if said := compare_formats(run, Progress(False), None, anew=True):
         raise SystemExit("\n".join(said))
     whole, rows = run.unpruned["body_parameters"], []
     for row in PruneReport(run).format_rows():

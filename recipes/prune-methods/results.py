@@ -109,9 +109,8 @@ def polishing() -> str:
 
 def ablation() -> str:
     """Validation scores after polishing, by where its networks come from."""
-    shares = SHARES[:5]
     lines = [
-        f"| task | what begins | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in shares)} |",
+        f"| task | what begins | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in SHARES)} |",
         "|---" * 8 + "|",
     ]
     default = [{**row, "label": row["method"]} for row in read("methods") if row["method"] == "weight-sharing"]
@@ -119,8 +118,8 @@ def ablation() -> str:
     for task in (task for task in TASKS if (task, "ours") in found):
         for label, text in LABELS.items():
             values = found[task, label]
-            cells = [f"{np.mean(values[share]):.4f}" for share in shares]
-            lines.append(f"| {TASKS[task]} | {text} | {len(values[shares[0]])} | {' | '.join(cells)} |")
+            cells = [f"{np.mean(values[share]):.4f}" for share in SHARES]
+            lines.append(f"| {TASKS[task]} | {text} | {len(values[SHARES[0]])} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

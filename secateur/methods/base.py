@@ -66,8 +66,7 @@ class Method(ABC):
     own: ClassVar[bool] = False
     #: Whether trials are trainings that can stop early: what `mo-asha` needs.
     budgets: ClassVar[bool] = False
-    #: Which of `SOME` it uses, and `candidates` where it does so before polishing. With `masks`, networks that keep the most
-    #: Fisher information join what the search found at each size that will be polished.
+    #: Which of `SOME` it uses; and `candidates`, where it does so before polishing.
     uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, bench: Bench) -> None:

@@ -113,7 +113,7 @@ def _compared(run: Any, name: str) -> ComparedRun:
         facts=report.facts(),
         settings=settings,
         conditions=report.conditions(),
-        members=[{"key": m.key, "architecture": str(m.architecture), "values": dict(m.values)} for m in front.pool],
+        members=[{"key": m.key, "architecture": m.text, "values": dict(m.values)} for m in front.pool],
         asked=[dict(trial.values) for trial in asked],
         unpruned=run.unpruned and dict(run.whole),
         best=best,

@@ -32,7 +32,7 @@ class Price:
 
     def __str__(self) -> str:
         gain = self.member.gain
-        about = f"{self.member.key[:8]}, {self.member.architecture}\n  {gain}\n  {gain.details()}"
+        about = f"{self.member.key[:8]}, {self.member.text}\n  {gain}\n  {gain.details()}"
         if gain.price() == "":  # an architecture that is not trained yet
             return f"{self.times} × faster than {self.member.run.published}, the largest that is: {about}"
         poor = "" if getattr(self.member, "above_chance", True) else ", which leaves a network no better than chance"

@@ -70,8 +70,8 @@ class MoAsha(Random):
         if self.contenders is None:
             return ranked[: len(ranked) // self.eta]
         place, expected = self.rungs.index(rung), len({a.key for a in self.contenders})
-        for _ in range(place):
-            expected = max(1, expected // self.eta)
+        for low in self.rungs[:place]:
+            expected = min(max(1, expected // self.eta), len(self.ranked(low)))
         there = len(ranked) if place else sum(t.budget == rung for t in self.history)  # who failed at the start was there too
         lost = sum(
             t.budget == self.rungs[place + 1] and not t.complete for t in self.history

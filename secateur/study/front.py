@@ -44,17 +44,22 @@ class Member:
         """What is gained first, where that is known, then what it is."""
         gain = getattr(self, "gain", None)
         values = ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
-        return f"<{self.key[:8]}: {f'{gain}; ' if str(gain or '') else ''}{self.architecture}; {values}>"
+        return f"<{self.key[:8]}: {f'{gain}; ' if str(gain or '') else ''}{self.text}; {values}>"
 
     def _repr_html_(self) -> str:
         gain: Any = getattr(self, "gain", "")
         told = [f"<b>{escape(str(gain))}</b>", escape(gain.details())] if str(gain) else []
-        lines = "<br>".join([*told, f"{self.key[:8]}: {escape(str(self.architecture))}"])
+        lines = "<br>".join([*told, f"{self.key[:8]}: {escape(self.text)}"])
         return f"<p>{lines}</p>{html(frame([dict(self.values)], ''))}"
 
     @property
     def architecture(self) -> Architecture:
         return self.trial.architecture
+
+    @property
+    def text(self) -> str:
+        """The architecture for people to read."""
+        return str(self.architecture)
 
     @property
     def key(self) -> str:
@@ -167,7 +172,7 @@ class Front(Generic[M]):
         there = ", ".join(
             f"{name} {_shown(name, nearest.values[name])}{self._percent(name, nearest.values[name])}" for name in dict(limits)
         )
-        return f"nothing that was found has {asked}. The nearest has {there}: {nearest.architecture}."
+        return f"nothing that was found has {asked}. The nearest has {there}: {getattr(nearest, 'text', nearest.architecture)}."
 
     def _percent(self, name: str, value: float) -> str:
         whole = self.whole.get(name)

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "prune-methods"
 def test_rows_of_a_finished_run(load_recipe: Any, pruned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, asked = load_recipe("prune-methods/quantised.py"), []
 
-    def compared(run: PruneRun, progress: Any, most: int | None) -> list[str]:
+    def compared(run: PruneRun, progress: Any, most: int | None, *, anew: bool) -> list[str]:
         asked.append(most)
         return []
 

@@ -15,6 +15,8 @@ from secateur.objectives import Bound
 from secateur.spaces.pruning import Large, Shape
 from secateur.supernet import Supernet
 
+#: Tuning solves for all units of a layer at once: with more than this a run by weight sharing does without.
+MOST_UNITS = 8192
 #: What heads and units cost, and what may be spent.
 Constraint = tuple[Prices, float]
 

@@ -13,7 +13,7 @@ from secateur.errors import StudyError
 from secateur.estimators.latency_parts import MODEL, SOURCE
 from secateur.report.gain import Gain
 from secateur.runs.progress import Progress
-from secateur.spaces.pruning import Plan, Shape, plan_of
+from secateur.spaces.pruning import Large, Plan, Shape, plan_of
 from secateur.study import Member
 from secateur.tasks.chance import ABOUT
 from secateur.trial import Trial
@@ -46,7 +46,7 @@ class PruneMember(Member):
         super-network."""
         done = self.polished
         better = done is not None and done.complete and done.values["error"] <= self.trial.values["error"]
-        return "polished" if better else "own" if self.run.own else "shared"
+        return "polished" if better else "own" if self.run.has_own(self.trial) else "shared"
 
     @cached_property
     def values(self) -> Mapping[str, float]:
@@ -66,6 +66,11 @@ class PruneMember(Member):
         if not self._modelled or "latency" not in self.measured:
             return None
         return abs(self.trial.values["latency"] / self.measured["latency"] - 1)
+
+    @property
+    def text(self) -> str:
+        """The choices of the searched space; what masks keep is summed up."""
+        return summary(self) if self.architecture.space == Large.name else str(self.architecture)
 
     @property
     def plan(self) -> Plan:
@@ -132,7 +137,7 @@ class PruneMember(Member):
         if use:
             network = run.supernet.extract(self.plan).eval()
             network.load_state_dict(load(weights).state_dict())
-        elif run.own:
+        elif run.has_own(self.trial):
             network = run.network(run.supernet, self.trial)
         return export(
             run.supernet,
@@ -188,3 +193,14 @@ class PruneMember(Member):
             "measured_on": run.measured_on + (", predicted from networks measured there" if gain.predicted else ""),
             "polished": polished,
         }
+
+
+def summary(member: PruneMember) -> str:
+    """The network in a few words: layers × (heads, units), or totals where layers differ."""
+    layers = member.plan.layers
+    heads, units = {p.heads.count for p in layers}, {p.units.count for p in layers}
+    if not layers:
+        return "no layers"
+    if len(heads) == len(units) == 1:
+        return f"{len(layers)} × ({heads.pop()}, {units.pop()})"
+    return f"{len(layers)} layers, {sum(p.heads.count for p in layers)} heads, {sum(p.units.count for p in layers)} units"

@@ -45,7 +45,9 @@ def unused(c: PruneSettings) -> dict[str, str]:
     if c.searcher != "mo-asha":
         why |= dict.fromkeys(RUNGS, "only the searcher mo-asha has rungs")
     if not c.polish:
-        why |= {name: "nothing is polished" for name in POLISHING if name not in kind.uses}
+        why |= {name: "nothing is polished" for name in POLISHING if name != "candidates" or name not in kind.uses}
+    elif c.limits() or c.candidates == 1:
+        why.setdefault("masks", "none join where ranges are given, or one network begins at each size")
     if "order" in kind.uses and not c.order:
         why |= dict.fromkeys(ORDERING, "heads and units are not ordered")
     if "k" in kind.uses and not catalogue.find("strategy", c.strategy).takes_k:

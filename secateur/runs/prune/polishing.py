@@ -61,6 +61,7 @@ class Tournament:
         self.estimator, self.space = estimator, space
         self.known, self.remember = known, remember
         self.epochs = estimator.settings.epochs
+        self.failed: dict[str, str] = {}
 
     def best(self, several: Sequence[Trial], advance: Advance) -> tuple[Trial | None, str | None]:
         """The best after all epochs, with its error; or None and the last reason, where all failed."""
@@ -73,7 +74,7 @@ class Tournament:
             (trial,) = asked
             behind = 0.0 if trial.continues is None else max(r for r in searcher.rungs if r < (trial.budget or 0.0))
             self.estimator.progress = lambda at, loss, before=done - behind: advance(
-                round(100 * (before + at)), round(100 * total), loss
+                min(round(100 * (before + at)), round(100 * total)), round(100 * total), loss
             )  # type: ignore[misc]
             ended = self._ended(trial)
             reason = ended.reason or reason
@@ -93,10 +94,13 @@ class Tournament:
 
     def _ended(self, trial: Trial) -> Trial:
         name = f"{self.estimator.identity}: {trial.key}@{trial.budget:g}"
+        if name in self.failed:
+            return replace(trial, status=Status.FAILED, reason=self.failed[name])
         # What went on to the end also has weights there; a smaller budget need not be reached again.
         if name not in self.known or trial.budget == self.epochs:
             (found,) = self.estimator.evaluate([trial.architecture], trial.budget)
             if found.failure is not None:
+                self.failed[name] = found.failure
                 return replace(trial, status=Status.FAILED, reason=found.failure)
             self.known[name] = found.values["error"]
             self.remember(self.known)

@@ -18,6 +18,7 @@ from secateur.report.gain import percent
 from secateur.report.numbers import show, shown_as
 from secateur.report.rows import SHARES, Column, Table
 from secateur.runs.prune.formats import formats_of
+from secateur.runs.prune.member import summary
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.spaces.pruning import Shape, plan_of
@@ -96,7 +97,7 @@ class PruneReport(Report):
         """Every format of the networks that the run names, and of the unpruned one."""
         run = self.run
         found = {key: forms.as_dict() for key, forms in formats_of(run).items()}
-        names = {m.key: f"{m.key[:8]}, {_text(m)}" for m in run.front.pool if m.key in found} if found else {}
+        names = {m.key: f"{m.key[:8]}, {summary(m)}" for m in run.front.pool if m.key in found} if found else {}
         return format_rows(found, names | {UNPRUNED: f"unpruned, {self._whole()}"})
 
     def _formats_about(self) -> str:
@@ -115,7 +116,7 @@ class PruneReport(Report):
         done = member.polished
         return {
             "key": member.key,
-            "architecture": str(member.architecture),
+            "architecture": member.text,
             "plan": member.plan.as_dict(),
             "values": {**member.values, "error": member.trial.values["error"]},
             "details": {
@@ -149,12 +150,12 @@ class PruneReport(Report):
         run, best = self.run, self.run.headline
         if best is not None:
             cost = "fastest" if "latency" in best.values else "smallest"
-            return str(best.gain), f"{_text(best)}, the {cost} that keeps {percent(KEPT)} of what the model learned", best
+            return str(best.gain), f"{summary(best)}, the {cost} that keeps {percent(KEPT)} of what the model learned", best
         if not len(run.front):
             return "", "", None
         known = "" if run.chance_score is None else f" above chance ({run.chance_score:.3f})"
         best = run.front.best()
-        told = f"{_text(best)}, the best available: no sub-network keeps {percent(KEPT)} of what the model learned{known}"
+        told = f"{summary(best)}, the best available: no sub-network keeps {percent(KEPT)} of what the model learned{known}"
         return str(best.gain), told, best
 
     def _trainings(self) -> list[str]:
@@ -228,7 +229,7 @@ class PruneReport(Report):
     def _row(self, member: PruneMember) -> Row:
         share = member.values["body_parameters"] / (self.run.unpruned["body_parameters"] or 1)
         chance = not member.above_chance
-        row: Row = {"key": member.key[:8] + "?" * chance, "architecture": _text(member), "layers": share, "chance": chance}
+        row: Row = {"key": member.key[:8] + "?" * chance, "architecture": summary(member), "layers": share, "chance": chance}
         gain = member.gain
         row |= {**member.values, **_scores(member.values, member.test), "weights": member.weights}
         guessed = gain.predicted and gain.speedup is not None
@@ -255,14 +256,3 @@ def _scores(values: Mapping[str, Any], test: Mapping[str, Any] | None) -> dict[s
     tested = test or {}
     score = 1 - tested["error"] if "error" in tested else None
     return {"validation": 1 - values["error"], "test": score, "perplexity": tested.get("perplexity")}
-
-
-def _text(member: PruneMember) -> str:
-    """The architecture in a few words: layers × (heads, units), or totals where layers differ."""
-    layers = member.plan.layers
-    heads, units = {p.heads.count for p in layers}, {p.units.count for p in layers}
-    if not layers:
-        return "no layers"
-    if len(heads) == len(units) == 1:
-        return f"{len(layers)} × ({heads.pop()}, {units.pop()})"
-    return f"{len(layers)} layers, {sum(p.heads.count for p in layers)} heads, {sum(p.units.count for p in layers)} units"

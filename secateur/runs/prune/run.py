@@ -21,7 +21,7 @@ from secateur.settings import shown
 from secateur.spaces.pruning import Large, Shape, plan_of
 from secateur.study import Front, Journal
 from secateur.tasks.chance import ABOUT
-from secateur.trial import POLISH, Trial
+from secateur.trial import MASKS, POLISH, Trial
 
 if TYPE_CHECKING:
     from secateur.spaces.pruning import PruningSpace
@@ -69,7 +69,7 @@ class PruneRun(RunFolder):
 
     @property
     def searched(self) -> Front[PruneMember]:
-        """The front as the search left it: all on shared weights."""
+        """The front before polishing."""
         return Front.of(self.trials, self.objectives, self.unpruned).map(lambda t: PruneMember(t, self))
 
     @property
@@ -82,7 +82,11 @@ class PruneRun(RunFolder):
         from secateur.estimators.own_weights import with_weights
 
         network = supernet.extract(plan_of(trial.architecture, Shape(**self.shape)))
-        return with_weights(network, self.folder / SUPERNET / TRIALS / trial.key) if self.own else network
+        return with_weights(network, self.folder / SUPERNET / TRIALS / trial.key) if self.has_own(trial) else network
+
+    def has_own(self, trial: Trial) -> bool:
+        """Whether a trial has weights of its own: that of a method that trains them, or of tuned masks."""
+        return self.own or trial.origin == MASKS
 
     @property
     def front(self) -> Front[PruneMember]:

@@ -331,7 +331,7 @@ class PruneSettings(RunSettings):
     def with_usual_learning_rates(self, examples: int) -> Self:
         """A copy in which learning rates that nobody gave are set by the length of the training."""
         found: dict[str, Any] = {}
-        if self.learning_rate is None:
+        if self.learning_rate is None and "learning_rate" in catalogue.find("method", self.method).uses:
             found["learning_rate"] = usual_learning_rate(examples, self.batch_size, self.epochs)
         if self.polish and self.polish_learning_rate is None:
             steps = self.polishing().total_steps(math.ceil(examples / self.batch_size))

@@ -11,7 +11,7 @@ from typing import Any
 from secateur.catalogue import find
 from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices.device import check_precision, resolve_device
-from secateur.errors import ConfigurationError, StudyError
+from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
 from secateur.estimators.fine_tuned import TRAINING, FineTuned
@@ -19,11 +19,11 @@ from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
-from secateur.methods.base import Method
+from secateur.methods.base import TRIALS, Method
 from secateur.methods.fine_tuned_first import SCRATCH
+from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.examples import tuning_batches
-from secateur.methods.fisher.sizes import masks_by_information
-from secateur.methods.fisher.tune import tuned
+from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
 from secateur.methods.ordering import SCORED, scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
@@ -85,9 +85,14 @@ class PruneWork(Measuring):
         polish = [Stage("polish", self.polish)] if self.c.polish else []
         measure = [Stage("measure", self.measure)] if self.c.measure else []
         measure += [Stage("formats", self.formats)] if self.c.measure and self.c.formats else []
-        join = "masks" in self.method.uses and self.c.polish and self.c.masks and not self.c.limits()
-        masks = [Stage(MASKS, self.masks)] if join else []
+        masks = [Stage(MASKS, self.masks)] if self._masks_join() else []
         return [*steps, self.search_stage(), *masks, *polish, *measure, Stage("report", self.report)]
+
+    def _masks_join(self) -> bool:
+        """Whether networks by masks join what the search found. Where it is polished already, as in older runs, none does."""
+        c = self.c
+        wanted = "masks" in self.method.uses and c.masks and c.polish and c.candidates > 1 and not c.limits()
+        return wanted and (self.done(MASKS) or not self.done("polish"))
 
     def searcher(self) -> Any:
         c, given = self.c, (self.space, self.run.objectives, self.c.seed, bool(self.c.depths))
@@ -174,15 +179,25 @@ class PruneWork(Measuring):
     # The stages after the search.
 
     def masks(self) -> None:
-        """For each share of the body's parameters, what keeps the most Fisher information of the network."""
-        with scored_batches(self, "choosing masks", SCORED) as batches:
-            several = masks_by_information(self.supernet, batches, self.c.levels())
+        """For each share of the body's parameters, what keeps the most Fisher information, its weights tuned."""
+        if self.supernet.shape.units > MOST_UNITS:
+            self.note(f"No networks were chosen by masks: tuning takes long with more than {MOST_UNITS:,} units in a layer.")
+            return
+        try:
+            with scored_batches(self, "choosing masks", SCORED) as batches:
+                several = {a.key: a for a in masks_by_information(self.supernet, batches, self.c.levels())}
+        except EvaluationFailure as failure:
+            self.note(f"No networks were chosen by masks: {failure}")
+            return
         names, space = [o.name for o in self.run.objectives], Large(self.supernet.shape)
-        error = SharedWeightsError(self.supernet, space, self.data, batch_size=self.c.evaluation_batch, depths=False)
+        error = TunedMasksError(
+            self.supernet, space, self.data, tuning_batches(self), self.networks / TRIALS, batch_size=self.c.evaluation_batch
+        )
         cost = Cost(self.supernet, space, length=self.length)
         together = Together([cost, error, *self._costs(names)], self.run.objectives, unpruned=self.run.unpruned)
-        known = {t.key for t in self.run.trials}
-        for trial in together.evaluate([a for a in several if a.key not in known]):
+        known = {t.key for t in self.run.trials if t.origin == MASKS}
+        for architecture in (a for key, a in several.items() if key not in known):
+            (trial,) = together.evaluate([architecture])
             self.store.add(replace(trial, origin=MASKS))
 
     def polish(self) -> None:
@@ -241,7 +256,7 @@ class PruneWork(Measuring):
             ways.append((c.variants, replace(c.polishing(), epochs=2 * c.polish_epochs / (1 + c.variants))))
         return [
             FineTuned(
-                lambda architecture: self._to_polish(trials[architecture.key]),
+                lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
                 self.data,
                 settings,
                 self.networks / SCRATCH / f"{POLISH}-{variants}",
@@ -253,13 +268,6 @@ class PruneWork(Measuring):
             )
             for variants, settings in ways
         ]
-
-    def _to_polish(self, trial: Trial) -> Any:
-        """The network as the search scored it; where its masks were chosen, these are tuned first."""
-        if trial.origin != MASKS:
-            return self.run.network(self.supernet, trial)
-        network, _ = tuned(self.supernet, plan_of(trial.architecture, self.supernet.shape), tuning_batches(self))
-        return network
 
     def _keep_polished(self, trial: Trial, estimator: FineTuned) -> None:
         """Test a polished network and keep it with the run."""
