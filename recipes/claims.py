@@ -70,7 +70,7 @@ def pruning() -> dict[str, str]:
     for name in {space for _, space in spaces}:
         volumes = [f"{fmean(spaces[task, name]):.2f}" for task in sorted({task for task, _ in spaces})]
         told[f"space_{name}"] = " and ".join(volumes)
-    return told | methods() | found_by_searchers()
+    return told | methods() | quantised() | found_by_searchers()
 
 
 def methods() -> dict[str, str]:
@@ -95,6 +95,21 @@ def methods() -> dict[str, str]:
     for name, method in (("shared", "weight-sharing, unpolished"), ("masked", "fisher, unpolished")):
         told |= {f"{name}_{share}": score(method, TASKS, f"0.{share[0]}", "test") for share in ("50", "70")}
     return told | {"heads_70": score("head-pruning, unpolished", ("stsb", "mrpc"), "0.7", "test")}
+
+
+def quantised() -> dict[str, str]:
+    """The unpruned network's formats beside ONNX in float."""
+    whole = [row for row in rows("prune-methods/quantised.csv") if row["key"] == "unpruned"]
+    told: dict[str, str] = {}
+    for bits in ("int8", "int4"):
+        parts = {"memory": [], "latency": []}  # type: dict[str, list[float]]
+        for task in sorted({row["task"] for row in whole}):
+            forms = {row["format"]: row for row in whole if row["task"] == task}
+            for name, found in parts.items():
+                found.append(float(forms[f"ONNX {bits}"][name]) / float(forms["ONNX"][name]))
+        told[f"{bits}_memory"] = f"{100 * fmean(parts['memory']):.0f} %"
+        told[f"{bits}_faster"] = f"{1 / fmean(parts['latency']):.1f} ×"
+    return told
 
 
 def found_by_searchers() -> dict[str, str]:

@@ -48,3 +48,33 @@ def test_the_table_has_every_format_of_the_unpruned_network_and_of_pruned_ones(l
             sizes = [float(forms[name]["memory"]) for name in ("ONNX", "ONNX int8", "ONNX int4")]
             assert sizes == sorted(sizes, reverse=True)
     assert load_recipe("prune-methods/quantised.py").tables() in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_the_text_says() -> None:
+    """The figures of the bullets: against ONNX in float, and the smallest network in eight bits."""
+    with (FOLDER / "quantised.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    forms = {(row["task"], row["key"], row["format"]): row for row in rows}
+
+    def against(bits: str, name: str) -> list[float]:
+        pairs = [(row, forms[task, key, "ONNX"]) for (task, key, form), row in forms.items() if form == f"ONNX {bits}"]
+        return [float(row[name]) / float(plain[name]) for row, plain in pairs]
+
+    def lost(bits: str) -> float:
+        pairs = [(row, forms[task, key, "ONNX"]) for (task, key, form), row in forms.items() if form == f"ONNX {bits}"]
+        return max(float(plain["score"]) - float(row["score"]) for row, plain in pairs)
+
+    assert all(0.25 < share < 0.28 for share in against("int8", "memory"))
+    assert all(0.37 < share < 0.56 for share in against("int8", "latency"))
+    assert lost("int8") < 0.0053
+    assert all(0.17 < share < 0.2 for share in against("int4", "memory"))
+    assert all(0.9 < share < 1.3 for share in against("int4", "latency"))
+    assert round(lost("int4"), 3) == 0.025 or round(lost("int4"), 3) == 0.024
+    smallest = min(
+        (row for row in rows if row["task"] == "stsb" and row["format"] == "ONNX int8"), key=lambda r: float(r["layers"])
+    )
+    whole = forms["stsb", "unpruned", "PyTorch"]
+    assert round(100 * float(smallest["layers"])) == 8
+    assert f"{float(smallest['speedup']):.1f}" == "14.6"
+    assert round(100 * float(smallest["bytes"]) / float(whole["bytes"])) == 15
+    assert round(float(whole["score"]) - float(smallest["score"]), 3) == 0.042
