@@ -65,11 +65,11 @@ def test_what_the_text_says() -> None:
         return max(float(plain["score"]) - float(row["score"]) for row, plain in pairs)
 
     assert all(0.25 < share < 0.28 for share in against("int8", "memory"))
-    assert all(0.37 < share < 0.56 for share in against("int8", "latency"))
+    assert all(0.39 < share < 0.555 for share in against("int8", "latency"))
     assert lost("int8") < 0.0053
     assert all(0.17 < share < 0.2 for share in against("int4", "memory"))
     assert all(0.9 < share < 1.3 for share in against("int4", "latency"))
-    assert round(lost("int4"), 3) == 0.025 or round(lost("int4"), 3) == 0.024
+    assert round(lost("int4"), 3) == 0.023
     smallest = min(
         (row for row in rows if row["task"] == "stsb" and row["format"] == "ONNX int8"), key=lambda r: float(r["layers"])
     )
@@ -77,4 +77,4 @@ def test_what_the_text_says() -> None:
     assert round(100 * float(smallest["layers"])) == 8
     assert f"{float(smallest['speedup']):.1f}" == "14.6"
     assert round(100 * float(smallest["bytes"]) / float(whole["bytes"])) == 15
-    assert round(float(whole["score"]) - float(smallest["score"]), 3) == 0.042
+    assert round(float(whole["score"]) - float(smallest["score"]), 3) == 0.043
