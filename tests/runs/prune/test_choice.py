@@ -76,7 +76,8 @@ def test_the_fit_finds_what_linear_networks_cost() -> None:
 
 def test_polished_and_unpolished_compete_by_their_own_scores(run: PruneRun) -> None:
     """A polished network that is smaller and better than an unpolished one is what every way to choose gives."""
-    big, small = sorted(run.searched.pool, key=lambda m: -m.values["body_parameters"])[:2]
+    shared = [m for m in run.searched.pool if m.weights == "shared"]
+    big, small = sorted(shared, key=lambda m: -m.values["body_parameters"])[:2]
     assert small.values["body_parameters"] < big.values["body_parameters"]
     better = Trial(None, small.architecture, values={**small.trial.values, "error": 0.0}, origin=POLISH)
     members = [PruneMember(big.trial, run), PruneMember(small.trial, run, {"error": 0.9}, better)]
