@@ -24,6 +24,16 @@ def test_readme_shows_the_tables(results: Any) -> None:
     assert results.methods("test") in text
 
 
+def test_the_projects_readme_quotes_them(results: Any) -> None:
+    found = results.means(results.read("methods"), ("task", "method"), "test")
+    stsb, mrpc = ({s: f"{sum(v) / len(v):.3f}" for s, v in found[task, "weight-sharing"].items()} for task in ("stsb", "mrpc"))
+    assert {stsb[share] for share in ("0.3", "0.5", "0.7")} == {"0.861"}
+    first = f"STS-B has {stsb['0.1']} at 10 %, {stsb['0.2']} at 20 % and 0.861 from 30 % on"
+    assert f"{first}, MRPC {mrpc['0.1']} at 10 % and {mrpc['0.2']} at 20 %" in (README.parents[2] / "README.md").read_text(
+        encoding="utf-8"
+    )
+
+
 def test_rows_are_added_and_replaced(results: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "HERE", tmp_path)
     said = {"candidates": 2, "polish_epochs": 4.0, "polish_learning_rate": 2e-4}
