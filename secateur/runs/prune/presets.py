@@ -27,4 +27,4 @@ KLEIN2024: dict[str, Any] = {
     "polish": False,
 }
 #: Minutes on two CPU cores.
-DEMO: dict[str, Any] = {"trials": 60, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
+DEMO: dict[str, Any] = {"trials": 40, "epochs": 2.0, "polish_at": ["30%", "50%"], "polish_epochs": 1.0, "candidates": 2}
