@@ -29,6 +29,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "sublayer": Entry("secateur.spaces.pruning:Sublayer", "attention and feed-forward of each layer", ("prune",)),
         "large": Entry("secateur.spaces.pruning:Large", "every single head and unit", ("prune",)),
         "decoder": Entry("secateur.spaces.decoder:Decoder", "GPT-2 and Transformer-XL, layer by layer", ("design",)),
+        "nasbench101": Entry("secateur.spaces.cells:NasBench101", "graphs of up to 7 nodes and 9 edges", ("bench",)),
+        "nasbench201": Entry("secateur.spaces.cells:NasBench201", "five operations on six edges", ("bench",)),
+        "darts": Entry("secateur.spaces.cells:Darts", "a normal and a reduction cell", ("bench",)),
+        "cate-outside": Entry("secateur.spaces.cells:CateOutside", "larger cells than encodings were trained on", ("bench",)),
     },
     "searcher": {
         "random": Entry("secateur.search:Random", "random draws"),
