@@ -48,6 +48,9 @@ class CellRows:
         #: The row of a cell as DARTS writes it.
         self.row = lru_cache(maxsize=2**16)(self._row_of)
 
+    def __reduce__(self) -> tuple[type[CellRows], tuple[int, tuple[str, ...]]]:
+        return CellRows, (self.nodes, self.operations)  # what is remembered stays with its process
+
     def codes(self, rows: np.ndarray) -> np.ndarray:
         """A whole number (n,) for each cell (n, 3 × nodes): equal for those that differ only in the order of their nodes."""
         wiring = rows[:, ::3] @ np.array(self._wirings)

@@ -40,32 +40,57 @@ def described(graph: Graph) -> str:
 
 def _cell(graph: Graph) -> tuple[str, int, int]:
     """What is drawn of a cell, its width and its height."""
-    places, width, height = places_of(graph)
-    curves = []
-    for x, y in graph.edges:
-        (left, up), (right, down) = places[x], places[y]
-        start, end, middle = left + WIDE, right, (right - left - WIDE) / 2
-        up, down = up + HIGH // 2, down + HIGH // 2
-        curves.append(f"M{start} {up}C{start + middle:g} {up} {end - middle:g} {down} {end} {down}")
-    lines = "".join(f'<path d="{d}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>' for d in curves)
-    return lines + "".join(map(_box, graph.operations, places)), width, height
+    rows, depths = rows_of(graph), graph.depths()
+    lines = []
+    for source, target in graph.edges:
+        at, path = rows[source, depths[source]], []
+        for depth in range(depths[source] + 1, depths[target] + 1):
+            to = rows[target if depth == depths[target] else source, depth]
+            path.append(_curve(depth, at, to) + (f"H{depth * (WIDE + BESIDE) + WIDE}" if depth < depths[target] else ""))
+            at = to
+        start = f"M{depths[source] * (WIDE + BESIDE) + WIDE} {_middle(rows[source, depths[source]])}"
+        lines.append(f'<path d="{start}{"".join(path)}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>')
+    boxes = [_box(name, depths[node] * (WIDE + BESIDE), rows[node, depths[node]]) for node, name in enumerate(graph.operations)]
+    width, height = max(depths) * (WIDE + BESIDE) + WIDE, (max(rows.values()) + 1) * (HIGH + BELOW) - BELOW
+    return "".join(lines + boxes), width, height
 
 
-def places_of(graph: Graph) -> tuple[list[tuple[int, int]], int, int]:
-    """The upper left corner of each node, a column per depth; and the width and height of all.
+def rows_of(graph: Graph) -> dict[tuple[int, int], int]:
+    """The row of each node in the column of its depth; and in each column that edges of a node pass, that of its lane.
 
-    A node stands no higher than a long edge may pass: where a column would hide an edge that skips it, its nodes stand lower.
+    Lanes share no row with a node, so that no edge runs behind one. Each column is in the order of what it comes from.
     """
     depths = graph.depths()
-    columns = [[node for node, at in enumerate(depths) if at == depth] for depth in range(max(depths) + 1)]
-    skipped = [any(depths[x] < depth < depths[y] for x, y in graph.edges) for depth in range(len(columns))]
-    rows = {node: row + skips for column, skips in zip(columns, skipped, strict=True) for row, node in enumerate(column)}
-    places = [(depths[node] * (WIDE + BESIDE), rows[node] * (HIGH + BELOW)) for node in range(len(depths))]
-    return places, max(x for x, _ in places) + WIDE, max(y for _, y in places) + HIGH
+    ends = [max((depths[y] for x, y in graph.edges if x == node), default=depths[node]) for node in range(len(depths))]
+    rows: dict[tuple[int, int], int] = {}
+    for depth in range(max(depths) + 1):
+        found = []
+        for node, own in enumerate(depths):
+            if own == depth:
+                sources = [x for x, y in graph.edges if y == node]
+            elif own < depth < ends[node]:
+                sources = [node]
+            else:
+                continue
+            before = [rows[x, depth - 1] for x in sources if (x, depth - 1) in rows]
+            found.append((sum(before) / len(before) if before else node, node))
+        rows |= {(node, depth): row for row, (_, node) in enumerate(sorted(found))}
+    return rows
 
 
-def _box(name: str, place: tuple[int, int]) -> str:
-    x, y = place
+def _middle(row: int) -> int:
+    return row * (HIGH + BELOW) + HIGH // 2
+
+
+def _curve(depth: int, above: int, below: int) -> str:
+    """From the column before to this one."""
+    end = depth * (WIDE + BESIDE)
+    half = end - BESIDE // 2
+    return f"C{half} {_middle(above)} {half} {_middle(below)} {end} {_middle(below)}"
+
+
+def _box(name: str, x: int, row: int) -> str:
+    y = row * (HIGH + BELOW)
     fill = next((colour for part, colour in FILLS.items() if part in name), END)
     return (
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="5" fill="{fill}" stroke="{LINE}"/>'

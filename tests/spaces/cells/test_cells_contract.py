@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from xml.etree import ElementTree
 
 import pytest
@@ -63,6 +64,14 @@ def test_what_the_whole_spaces_hold(space: CellSpace) -> None:
         matrix = graph.matrix
         assert matrix.sum() == len(graph.edges)
         assert (matrix[:-1].sum(axis=1) > 0).all(), "a node leads nowhere"
+
+
+@pytest.mark.parametrize("space", WHOLE.values(), ids=WHOLE)
+def test_spaces_travel_between_processes(space: CellSpace) -> None:
+    again = pickle.loads(pickle.dumps(space))
+    drawn = space.sample_many(5, generator(2))
+    assert again.sample_many(5, generator(2)) == drawn
+    assert [again.make(dict(a.choices)) for a in drawn] == drawn
 
 
 @pytest.mark.parametrize("space", WHOLE.values(), ids=WHOLE)
