@@ -14,7 +14,6 @@ from secateur.spaces.cells.nasbench201 import same_network
 from secateur.spaces.cells.structures import Cell
 
 TABLES = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "nasbench"
-EACH_CONVOLUTION = (243_040, 28_000)
 
 
 def table(name: str) -> pd.DataFrame:
@@ -37,18 +36,24 @@ def test_keys_and_parameters_of_nasbench101() -> None:
 
 
 def test_networks_and_parameters_of_nasbench201() -> None:
-    """The table's parameters are means over seeds. In 204 rows one of them was counted for another string of the same network:
-    its means are off by a third, a half or two thirds of a convolution or more."""
+    """The table's parameters are means over seeds. 204 of them are what they would be if one or two of the seeds had been
+    another string of the same network; all others are equal."""
     space, rows = NasBench201(), table("nb201_15625.csv.gz")
     made = [space.make({"cell": text}) for text in rows["arch"]]
     networks = [same_network(space.graphs(a)["cell"].operations[1:-1]) for a in made]
     assert networks == rows["unique_string"].tolist()
     assert len({a.key for a in made}) == rows["unique_string"].nunique() == 6_466
-    off = rows["params_M"].to_numpy() * 1e6 - [space.parameters(a) for a in made]
-    wrong = abs(off) > 0.5
-    assert wrong.sum() == 204
-    for value in abs(off[wrong]):
-        assert any(abs(value - share * unit) < 0.5 for unit in EACH_CONVOLUTION for share in (1 / 3, 1 / 2, 2 / 3))
+    counts: dict[str, set[int]] = {}
+    for a in made:
+        counts.setdefault(a.key, set()).add(space.parameters(a))
+    mixed = 0
+    for a, published in zip(made, rows["params_M"] * 1e6, strict=True):
+        own = space.parameters(a)
+        if abs(published - own) > 0.5:
+            mixed += 1
+            means = [own + share * (other - own) for other in counts[a.key] for share in (1 / 3, 1 / 2, 2 / 3)]
+            assert min(abs(published - mean) for mean in means) < 0.5
+    assert mixed == 204
 
 
 @pytest.mark.slow
