@@ -1,4 +1,4 @@
-"""What `secateur demo` gains, in every format that can be shipped: the unpruned network beside the one that the run names first.
+"""What `secateur demo` gains, in every format that can be shipped: the unpruned network beside the one that is named first.
 
 python gain.py RUN          # take the formats of a finished demo into gain.csv, print the table
 python gain.py              # print the table of gain.csv
