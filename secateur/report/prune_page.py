@@ -48,7 +48,7 @@ def pareto_figure(data: ReportData) -> charts.Figure:
     groups = [
         _group(data, "trial", "trials", charts.beside_the_front(data), {"color": charts.GREY, "size": 6, "opacity": 0.4}),
         _group(data, "line", "Pareto front", best, {"color": charts.GREEN}),
-        _group(data, "front", "shared weights", front, {"color": charts.GREEN, "size": 9}),
+        _group(data, "front", "not polished", front, {"color": charts.GREEN, "size": 9}),
         _group(data, "chance", "no better than chance", bad, {"color": charts.GREY, "size": 9}),
         _group(data, "polished", "polished", polished, {"color": charts.ORANGE, "size": 11, "symbol": "diamond"}),
         _group(data, "unpruned", "unpruned", unpruned, {"color": charts.VIOLET, "size": 15, "symbol": "star"}),

@@ -29,7 +29,7 @@ def score(metrics: Mapping[str, Any] | None, metric: str) -> float | None:
 
 
 def _scores(entry: Row, metric: str) -> dict[str, float | None]:
-    """On shared weights, and polished."""
+    """Not polished, and polished."""
     polished = entry.get("polished") or {}
     return {
         "validation": score({"error": entry["values"].get("error")}, metric),
@@ -108,7 +108,7 @@ def kept_of(entry: Row) -> str:
 
 
 def metrics_table(data: ReportData, entry: Row) -> Table:
-    """Every metric on the test set but the error, which `before_after` has: unpruned, on shared weights, polished."""
+    """Every metric on the test set but the error, which `before_after` has: unpruned, not polished, polished."""
     sets = {
         "unpruned": data.unpruned.get("test"),
         "shared": entry.get("test"),
@@ -119,7 +119,7 @@ def metrics_table(data: ReportData, entry: Row) -> Table:
         {"metric": name, **{where: (metrics or {}).get(name) for where, metrics in sets.items()}} for name in names
     ]
     columns = [Column("metric", "metric on the test set"), Column("unpruned", "unpruned", "score")]
-    columns += [Column("shared", "shared weights", "score"), Column("polished", "polished", "score")]
+    columns += [Column("shared", "not polished", "score"), Column("polished", "polished", "score")]
     return Table(columns, rows).filled()
 
 
