@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "prune-methods"
 
 def test_rows_of_a_finished_run(load_recipe: Any, pruned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, asked = load_recipe("prune-methods/quantised.py"), []
+    pruned = shutil.copytree(pruned, tmp_path / "run")  # it is resumed
 
     def compared(run: PruneRun, progress: Any, most: int | None, *, anew: bool) -> list[str]:
         asked.append(most)
