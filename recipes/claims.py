@@ -102,7 +102,7 @@ def quantised() -> dict[str, str]:
     whole = [row for row in rows("prune-methods/quantised.csv") if row["key"] == "unpruned"]
     told: dict[str, str] = {}
     for bits in ("int8", "int4"):
-        parts = {"memory": [], "latency": []}  # type: dict[str, list[float]]
+        parts: dict[str, list[float]] = {"memory": [], "latency": []}
         for task in sorted({row["task"] for row in whole}):
             forms = {row["format"]: row for row in whole if row["task"] == task}
             for name, found in parts.items():

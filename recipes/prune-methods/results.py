@@ -92,10 +92,7 @@ def means(rows: list[Row], by: tuple[str, ...], value: str) -> dict[tuple[str, .
 
 def polishing() -> str:
     """Validation scores after polishing, by settings."""
-    lines = [
-        "| task | seeds | contenders | variants | epochs | learning rate | 10 % | 20 % | 30 % | 50 % | 70 % |",
-        "|---" * 11 + "|",
-    ]
+    lines = _header("task", "seeds", "contenders", "variants", "epochs", "learning rate", *map(_percent, SHARES))
     names = ("task", "candidates", "variants", "epochs", "learning_rate")
     found = means(read("polish"), names, "validation")
     order = sorted(found, key=lambda key: (list(TASKS).index(key[0]), *map(float, key[1:])))
@@ -109,10 +106,7 @@ def polishing() -> str:
 
 def ablation() -> str:
     """Validation scores after polishing, by where its networks come from."""
-    lines = [
-        f"| task | what begins | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in SHARES)} |",
-        "|---" * 8 + "|",
-    ]
+    lines = _header("task", "what begins", "seeds", *map(_percent, SHARES))
     default = [{**row, "label": row["method"]} for row in read("methods") if row["method"] == "weight-sharing"]
     found = means([*read("ablation"), *default], ("task", "label"), "validation")
     for task in (task for task in TASKS if (task, "ours") in found):
@@ -126,10 +120,7 @@ def ablation() -> str:
 def methods(score: str) -> str:
     """Scores of each method at shares of the body's parameters, means and standard errors over seeds. The best is bold."""
     shares = [*SHARES, "0.9"]
-    lines = [
-        f"| task | method | seeds | {' | '.join(f'{float(s):.0%}'.replace('%', ' %') for s in shares)} | unpruned |",
-        "|---" * (len(shares) + 4) + "|",
-    ]
+    lines = _header("task", "method", "seeds", *map(_percent, shares), "unpruned")
     found = means(read("methods"), ("task", "method"), score)
     for task in TASKS:
         several = {method: values for (of, method), values in found.items() if of == task}
@@ -142,6 +133,14 @@ def methods(score: str) -> str:
             cells = [_cell(values.get(share), best.get(share)) for share in (*shares, "unpruned")]
             lines.append(f"| {TASKS[task]} | {method} | {max(map(len, values.values()))} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _header(*titles: str) -> list[str]:
+    return [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+
+
+def _percent(share: str) -> str:
+    return f"{100 * float(share):.0f} %"
 
 
 def _cell(values: list[float] | None, best: float | None) -> str:

@@ -72,10 +72,9 @@ class MoAsha(Random):
         place, expected = self.rungs.index(rung), len({a.key for a in self.contenders})
         for low in self.rungs[:place]:
             expected = min(max(1, expected // self.eta), len(self.ranked(low)))
-        there = len(ranked) if place else sum(t.budget == rung for t in self.history)  # who failed at the start was there too
-        lost = sum(
-            t.budget == self.rungs[place + 1] and not t.complete for t in self.history
-        )  # the next best takes their place
+        # Who failed at the start was there too; for one that fails on the next rung, the next best goes on.
+        there = len(ranked) if place else sum(t.budget == rung for t in self.history)
+        lost = sum(t.budget == self.rungs[place + 1] and not t.complete for t in self.history)
         return ranked[: max(1, expected // self.eta) + lost] if there >= expected else []
 
     def ranked(self, rung: float) -> list[Trial]:

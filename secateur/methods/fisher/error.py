@@ -13,6 +13,8 @@ from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.own_weights import save_weights
 from secateur.estimators.shared_weights import score, weights_digest
+from secateur.methods.base import TRIALS, Bench
+from secateur.methods.fisher.examples import tuning_batches
 from secateur.methods.fisher.tune import DAMPING, LARGEST, tuned
 from secateur.spaces.pruning import PruningSpace
 from secateur.supernet import Supernet
@@ -37,6 +39,12 @@ class TunedMasksError(Estimator):
     ) -> None:
         self.supernet, self.space, self.data = supernet, space, data
         self.batches, self.folder, self.batch_size = batches, folder, batch_size
+
+    @classmethod
+    def of(cls, bench: Bench, space: PruningSpace) -> TunedMasksError:
+        """For the network, the data and the trials of a run."""
+        folder, size = bench.networks / TRIALS, bench.c.evaluation_batch
+        return cls(bench.supernet, space, bench.data, tuning_batches(bench), folder, batch_size=size)
 
     @cached_property
     def fingerprint(self) -> str:

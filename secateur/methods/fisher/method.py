@@ -8,10 +8,10 @@ from safetensors.numpy import load_file, save_file
 from secateur.anatomy.base import HEADS, UNITS
 from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
-from secateur.methods.base import TRIALS, Step
+from secateur.methods.base import Step
 from secateur.methods.fine_tuned_first import FineTunedFirst
 from secateur.methods.fisher.error import TunedMasksError
-from secateur.methods.fisher.examples import SCORED, tuning_batches
+from secateur.methods.fisher.examples import SCORED
 from secateur.methods.fisher.information import block, diagonal, mask_gradients
 from secateur.methods.fisher.rearrange import rearranged
 from secateur.methods.fisher.search import Prices, search_masks
@@ -71,9 +71,7 @@ class Fisher(FineTunedFirst):
         return Prices(counts.macs(1, 0, 1, bench.length), counts.macs(0, 1, 1, bench.length))
 
     def estimators(self) -> list[Estimator]:
-        bench = self.bench
-        folder, size = bench.networks / TRIALS, bench.c.evaluation_batch
-        return [TunedMasksError(bench.supernet, bench.space, bench.data, tuning_batches(bench), folder, batch_size=size)]
+        return [TunedMasksError.of(self.bench, self.bench.space)]
 
     def passes(self) -> dict[str, float]:
         return {**super().passes(), "information": 3.0 * min(SCORED, len(self.bench.data.train))}

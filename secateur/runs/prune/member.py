@@ -13,7 +13,7 @@ from secateur.errors import StudyError
 from secateur.estimators.latency_parts import MODEL, SOURCE
 from secateur.report.gain import Gain
 from secateur.runs.progress import Progress
-from secateur.spaces.pruning import Large, Plan, Shape, plan_of
+from secateur.spaces.pruning import Large, Plan
 from secateur.study import Member
 from secateur.tasks.chance import ABOUT
 from secateur.trial import Trial
@@ -75,7 +75,7 @@ class PruneMember(Member):
     @property
     def plan(self) -> Plan:
         """The heads and units kept, layer by layer."""
-        return plan_of(self.architecture, Shape(**self.run.shape))
+        return self.run.plan(self.architecture)
 
     @property
     def test(self) -> dict[str, float] | None:

@@ -46,13 +46,18 @@ def unused(c: PruneSettings) -> dict[str, str]:
         why |= dict.fromkeys(RUNGS, "only the searcher mo-asha has rungs")
     if not c.polish:
         why |= {name: "nothing is polished" for name in POLISHING if name != "candidates" or name not in kind.uses}
-    elif c.limits() or c.candidates == 1:
+    elif not masks_may_join(c):
         why.setdefault("masks", "none join where ranges are given, or one network begins at each size")
     if "order" in kind.uses and not c.order:
         why |= dict.fromkeys(ORDERING, "heads and units are not ordered")
     if "k" in kind.uses and not catalogue.find("strategy", c.strategy).takes_k:
         why["k"] = f"the strategy `{c.strategy}` does not draw so many sub-networks"
     return {name: reason for name, reason in why.items() if name in changed}
+
+
+def masks_may_join(c: PruneSettings) -> bool:
+    """Whether there is room for networks by masks: not where the user wants networks of a kind, or one begins at each size."""
+    return c.polish and c.candidates > 1 and not c.limits()
 
 
 def _others(name: str, method: str) -> str:

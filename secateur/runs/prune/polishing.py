@@ -18,7 +18,7 @@ def contenders(trials: Sequence[Trial], shape: Shape, limit: float, chance: floa
     """Sub-networks within a limit on the body's parameters: of each depth the best by error, then the others by error.
 
     Where there is one whose masks were chosen for a size, the largest of these is among them if there is room for two: its
-    error on shared weights says little, since the super-network's layers were alike in training.
+    error before polishing says little, since the super-network's layers were alike in training.
     Those no better than chance come after all others, the largest first: on shared weights they may tie with a constant, and
     learn when they are polished. The network without layers is taken only where there is nothing else.
     """

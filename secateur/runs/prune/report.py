@@ -21,7 +21,6 @@ from secateur.runs.prune.formats import formats_of
 from secateur.runs.prune.member import summary
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
-from secateur.spaces.pruning import Shape, plan_of
 from secateur.study import Front, Journal
 from secateur.supernet.order import ORDER
 from secateur.trial import POLISH
@@ -77,11 +76,7 @@ class PruneReport(Report):
             chance=run.chance_score,
             chance_test=1 - run.chance["test"]["error"] if run.chance else None,
             cards=cards,
-            trials=[
-                {**trial_row(t), "plan": plan_of(t.architecture, Shape(**run.shape)).as_dict()}
-                for t in run.trials
-                if t.origin != POLISH
-            ],
+            trials=[{**trial_row(t), "plan": run.plan(t.architecture).as_dict()} for t in run.trials if t.origin != POLISH],
             front=[
                 {**self._member(m), "best": m.key in best} for m in sorted(shown, key=lambda m: m.values["body_parameters"])
             ],

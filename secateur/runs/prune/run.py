@@ -18,7 +18,7 @@ from secateur.runs.prune.member import MEMBERS, PruneMember
 from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.settings import PruneSettings
 from secateur.settings import shown
-from secateur.spaces.pruning import Large, Shape, plan_of
+from secateur.spaces.pruning import Large, Plan, Shape, plan_of
 from secateur.study import Front, Journal
 from secateur.tasks.chance import ABOUT
 from secateur.trial import MASKS, POLISH, Trial
@@ -81,8 +81,12 @@ class PruneRun(RunFolder):
         """The network of a trial with the weights that the search scored it with."""
         from secateur.estimators.own_weights import with_weights
 
-        network = supernet.extract(plan_of(trial.architecture, Shape(**self.shape)))
+        network = supernet.extract(self.plan(trial.architecture))
         return with_weights(network, self.folder / SUPERNET / TRIALS / trial.key) if self.has_own(trial) else network
+
+    def plan(self, architecture: Architecture) -> Plan:
+        """The heads and units that an architecture of whatever space keeps, layer by layer."""
+        return plan_of(architecture, Shape(**self.shape))
 
     def has_own(self, trial: Trial) -> bool:
         """Whether a trial has weights of its own: that of a method that trains them, or of tuned masks."""

@@ -19,16 +19,16 @@ from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
-from secateur.methods.base import TRIALS, Method
+from secateur.methods.base import Method
 from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.methods.fisher.error import TunedMasksError
-from secateur.methods.fisher.examples import tuning_batches
 from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
 from secateur.methods.ordering import SCORED, scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
 from secateur.runs.prune.measuring import FIT, SECONDS, Measuring
+from secateur.runs.prune.method_checks import masks_may_join
 from secateur.runs.prune.polishing import Tournament, contenders
 from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage
@@ -90,8 +90,7 @@ class PruneWork(Measuring):
 
     def _masks_join(self) -> bool:
         """Whether networks by masks join what the search found. Where it is polished already, as in older runs, none does."""
-        c = self.c
-        wanted = "masks" in self.method.uses and c.masks and c.polish and c.candidates > 1 and not c.limits()
+        wanted = self.c.masks and "masks" in self.method.uses and masks_may_join(self.c)
         return wanted and (self.done(MASKS) or not self.done("polish"))
 
     def searcher(self) -> Any:
@@ -190,10 +189,7 @@ class PruneWork(Measuring):
             self.note(f"No networks were chosen by masks: {failure}")
             return
         names, space = [o.name for o in self.run.objectives], Large(self.supernet.shape)
-        error = TunedMasksError(
-            self.supernet, space, self.data, tuning_batches(self), self.networks / TRIALS, batch_size=self.c.evaluation_batch
-        )
-        cost = Cost(self.supernet, space, length=self.length)
+        cost, error = Cost(self.supernet, space, length=self.length), TunedMasksError.of(self, space)
         together = Together([cost, error, *self._costs(names)], self.run.objectives, unpruned=self.run.unpruned)
         known = {t.key for t in self.run.trials if t.origin == MASKS}
         for architecture in (a for key, a in several.items() if key not in known):
