@@ -44,6 +44,12 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
         "exact": Entry("secateur.search:Exact", "the front itself, computed where costs add up over layers", ("design",)),
     },
+    "encoding": {
+        "vector": Entry("secateur.encodings:UnitCube", "the space's own coordinates"),
+    },
+    "predictor": {
+        "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),
+    },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),
         "random": Entry("secateur.training.strategies:Random", "one random sub-network per step", ("prune",)),

@@ -19,7 +19,7 @@ def test_every_entry_can_be_found_and_says_what_it_is_about(kind: str, name: str
     assert catalogue.about(kind, name) == entry.about
     assert not entry.about.endswith(".")
     assert found.__doc__, "what stands behind a name is documented"
-    if kind in ("space", "searcher", "strategy") and isinstance(getattr(found, "name", None), str):
+    if kind in ("space", "searcher", "encoding", "predictor", "strategy") and isinstance(getattr(found, "name", None), str):
         assert found.name == name, "a thing and its entry have one name"
 
 

@@ -8,14 +8,12 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.encodings.base import Encoding
-from secateur.spaces.base import Space
 
 
 class UnitCube(Encoding):
     """The points of a space in the unit cube, as `Space.encode_many` gives them."""
 
-    def __init__(self, space: Space) -> None:
-        self.space = space
+    name = "vector"
 
     @property
     def dimensions(self) -> int:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
+
+from secateur.encodings import Encoding
 
 
 class Fitted(ABC):
@@ -19,6 +22,13 @@ class Fitted(ABC):
 
 class Predictor(ABC):
     """A way to learn from vectors and targets."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def refuses(cls, encoding: Encoding) -> str | None:
+        """Why it cannot learn from the vectors of an encoding, or None where it can."""
+        return None
 
     @abstractmethod
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted | None:

@@ -11,6 +11,8 @@ from secateur.predictors.base import Fitted, Predictor
 class GaussianProcess(Predictor):
     """`iterations` bounds the fit: 50 let the length scales settle, and keep a fit to 100 observations below two seconds."""
 
+    name = "gp"
+
     def __init__(self, iterations: int = 50) -> None:
         if iterations < 1:
             raise ConfigurationError(f"`iterations` must be at least 1, got {iterations}.")

@@ -107,7 +107,8 @@ def test_a_network_to_measure_can_be_scored(make, text):
 
 def test_batch_norms_keep_their_averages():
     network = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2)).eval()
-    batch = {"input": torch.randn(3, 1, 4, 4) + 5, "labels": torch.tensor([0, 1, 0])}
+    apart = torch.tensor([1.0, -1.0, 0.0]).view(3, 1, 1, 1)  # so that no two of them switch on the same units
+    batch = {"input": torch.randn(3, 1, 4, 4) + 5 * apart, "labels": torch.tensor([0, 1, 0])}
     before = copy.deepcopy(network.state_dict())
     for name in PROXIES:
         assert math.isfinite(score(name, network, batch, loss=F.cross_entropy))
