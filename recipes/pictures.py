@@ -1,7 +1,7 @@
 """The pictures of the documentation, drawn from measurements.
 
 python recipes/pictures.py design > docs/images/design.svg            # from recipes/design/savings.csv
-python recipes/pictures.py front runs/demo > docs/images/front.svg    # from a finished run of `secateur prune`
+python recipes/pictures.py front runs/demo "MiniLM-L6 on film reviews" > docs/images/front.svg    # from the demo's run
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _point(row: dict[str, str], latency: str) -> tuple[float, float]:
     return float(row[latency]), float(row["decoder_parameters"]) / 1e6
 
 
-def front(folder: Path) -> str:
+def front(folder: Path, title: str = "") -> str:
     """The Pareto set of a pruning run: score against the share of the layers' parameters, and chance."""
     from secateur.runs.folder import open_run
 
@@ -158,7 +158,7 @@ def front(folder: Path) -> str:
     series = [
         Series("all trials", [point(m.trial.values) for m in run.front.pool], GREY, size=2.6, opacity=0.4),
         Series("Pareto front", [point(m.values) for m in best], GREEN, size=0, dash="0"),
-        Series("shared weights", [point(m.values) for m in best if m.weights == "shared"], GREEN),
+        Series("not polished", [point(m.values) for m in best if m.weights == "shared"], GREEN),
         Series("polished", [point(m.values) for m in best if m.weights == "polished"], ORANGE, "diamond", 5.5),
         Series("unpruned", [point(run.unpruned)], VIOLET, "star", 6),
     ]
@@ -166,13 +166,13 @@ def front(folder: Path) -> str:
     low, high = min([*scores, run.chance_score or 1]), max(scores)
     y = Axis(f"{run.task['main'].replace('_', ' ')}, validation", low - 0.08 * (high - low), high + 0.08 * (high - low))
     level = None if run.chance_score is None else ("chance", run.chance_score)
-    title = f"{run.model_name} on {run.task['name']}"
+    title = title or f"{run.model_name} on {run.task['name']}"
     run.close()
     return svg(title, Axis("parameters of the layers (% of the unpruned network's)", 0, 104), y, series, level)
 
 
-def main(what: str, *folders: str) -> None:
-    sys.stdout.write(front(*map(Path, folders)) if what == "front" else design())
+def main(what: str, folder: str = "", title: str = "") -> None:
+    sys.stdout.write(front(Path(folder), title) if what == "front" else design())
 
 
 if __name__ == "__main__":
