@@ -75,6 +75,7 @@ INSIDE = {
             "evaluate",
             "proxies",
             "bench_search",
+            "bench_import",
             "bench_pruning",
         ],
         ["demo"],

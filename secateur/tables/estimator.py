@@ -13,7 +13,9 @@ from secateur.tables.table import Table
 
 
 class TableEstimator(Estimator):
-    """Answers from a table: the values at the budget asked, by default at the end of training, and what that training took.
+    """Answers from a table: the values at the budget asked, and what that training took.
+
+    Where a trial names no budget, it is `budget`, by default the end of training.
 
     `yields`: the names of columns or curves; or quantity → such a name, where a search calls it otherwise. Values are means
     over the seeds, or those of one `seed`. An architecture that the table does not hold, or without one of the values, fails.
@@ -28,21 +30,23 @@ class TableEstimator(Estimator):
         yields: Sequence[str] | Mapping[str, str],
         *,
         seed: int | None = None,
+        budget: float | None = None,
         beside: Callable[[Architecture], Sequence[Architecture]] = lambda _: (),
     ) -> None:
         self.columns = dict(yields) if isinstance(yields, Mapping) else {name: name for name in yields}
         for name in self.columns.values():
             if name not in table.names:
                 raise UnknownNameError("column", name, table.names)
-        self.table, self.seed, self.beside = table, seed, beside
+            table.require(name, budget)
+        self.table, self.seed, self.budget, self.beside = table, seed, budget, beside
         self.yields = tuple(self.columns)
 
     @property
     def fingerprint(self) -> str:
-        return digest("table", self.table.fingerprint, str(self.columns), str(self.seed))
+        return digest("table", self.table.fingerprint, str(self.columns), str((self.seed, self.budget)))
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        return [self._evaluation(architecture, budget) for architecture in architectures]
+        return [self._evaluation(architecture, self.budget if budget is None else budget) for architecture in architectures]
 
     def _evaluation(self, architecture: Architecture, budget: float | None) -> Evaluation:
         key = architecture.key

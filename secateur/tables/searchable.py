@@ -1,49 +1,85 @@
 """Tables to search on: networks of one space with the values that a search would be told, in a Parquet file.
 
-A file has a row per network: `architecture` (the JSON of an Architecture: space, choices, key), and numbers such as `error`,
-`parameters`, `body_parameters`, `macs` and `latency`, of which a search minimises some. Where networks were trained, there may
-be `seed`, `seconds`, and curves over `budgets` (see `read_table`). Its key-value metadata has under `secateur` the JSON of
+A file has a row per training: `architecture` (the JSON of an Architecture: space, choices, key) and numbers such as `error`,
+`parameters`, `body_parameters`, `macs` and `latency`. Where networks were trained, there may be `seed`, `source`, `seconds`
+(of the whole training, or a list of them up to each budget), `budgets` (a list of numbers) and curves (lists as long). Where
+there are curves, the numbers hold at every budget but those of `final`. The key-value metadata has under `secateur` the JSON of
 
-    {"space": "small", "shape": {"layers": 6, "heads": 12, "units": 1536}, "limits": {"units": ":128"},
-     "objectives": ["error", "body_parameters"], "about": "what was trained on what"}
+    {"space": "nasbench201", "options": {"merged": false}, "objectives": ["validation"], "maximise": ["validation", "test"],
+     "budget": 12, "reported": [{"metric": "test", "budget": 200}], "final": [], "about": "what was trained on what"}
 
-with the space by its name, for a pruning space the shape of the whole network, and the ranges that were searched, if any.
+- `space`: its name, with the `options` that it is made with; a pruning space also has the `shape` of the whole network
+  (`{"layers": 6, "heads": 12, "units": 1536}`) and its `limits`, the ranges that were searched (`{"units": ":128"}`);
+- `objectives`: what a search optimises where nothing else is asked for, and `maximise`: what is the better the higher it is;
+- `budget`: where a search looks at the curves, by default at their end; `reported`: what is told of the network found.
+
+All but `space` and `objectives` may be left out.
 """
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from secateur.architecture import Architecture
 from secateur.catalogue import find
-from secateur.errors import ConfigurationError, DataError, MissingExtraError, UnknownNameError
+from secateur.errors import ConfigurationError, DataError, UnknownNameError, one_line
+from secateur.objectives import QUANTITIES, Objective
 from secateur.paths import checked
 from secateur.spaces.base import Space
+from secateur.spaces.cells.enumeration import cache_folder
 from secateur.spaces.pool import Pool
 from secateur.spaces.pruning import Shape
-from secateur.tables.reading import read_table
+from secateur.tables.nasbench import published, recognised
+from secateur.tables.parquet import METADATA, read_parquet, write_parquet
 from secateur.tables.table import Table
-from secateur.writing import whole
 
-#: The key of a file's metadata.
-METADATA = "secateur"
 #: Spaces of more points than this are not checked for being in a table whole.
 MOST = 100_000
 
 
+#: Where imported tables are.
+FOLDER = "SECATEUR_TABLES"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What is told of a network that a search found: a metric at a budget, None for the end of training."""
+
+    metric: str
+    budget: float | None = None
+
+    def __str__(self) -> str:
+        return self.metric if self.budget is None else f"{self.metric}@{self.budget:g}"
+
+
 @dataclass(frozen=True)
 class SearchTable:
-    """A table with the space that it holds the networks of, or as many of them as it has (a Pool)."""
+    """A table with the space that it holds the networks of, or as many of them as it has (a Pool).
+
+    A search on it optimises `objectives`, of which those in `maximise` are maximised, as they are at `budget` (None: at the end
+    of training); `reported` is what counts in the end.
+    """
 
     name: str
     about: str
     table: Table
     space: Space
     objectives: tuple[str, ...]
+    maximise: tuple[str, ...] = ()
+    budget: float | None = None
+    reported: tuple[Reported, ...] = ()
+
+    def objective(self, name: str) -> Objective:
+        """A column or curve as an objective, with its direction. Raises UnknownNameError."""
+        if name not in self.table.names:
+            raise UnknownNameError("column", name, self.table.names, f"They are those of the table {self.name}.")
+        known = QUANTITIES[name].direction if name in QUANTITIES else "min"
+        return Objective(name, "max" if name in self.maximise else known)
 
 
 def shipped() -> dict[str, Path]:
@@ -54,69 +90,84 @@ def shipped() -> dict[str, Path]:
     }
 
 
+def tables_folder() -> Path:
+    """Where imported tables are: what `SECATEUR_TABLES` names, by default `tables` in the user's cache folder."""
+    named = os.environ.get(FOLDER, "")
+    return Path(named).expanduser() if named else cache_folder() / "tables"
+
+
 def open_table(named: str) -> SearchTable:
-    """A table that comes with the package, by name, or a Parquet file. Raises UnknownNameError, DataError."""
+    """A table by name (it comes with the package, was imported, or lies in the folder of imported tables), of a Parquet file,
+    or of a file of a published table. Raises UnknownNameError, DataError."""
     known = shipped()
     if named in known:
         return read_searchable(known[named], named)
-    if not named.endswith(".parquet"):
-        raise UnknownNameError("table", named, known, "Or give a Parquet file.")
-    path = checked(named, DataError)
-    return read_searchable(path, path.stem)
+    if Path(named).name != named or "." in named:
+        path = checked(named, DataError)
+        return read_searchable(path, path.stem) if path.suffix == ".parquet" else _published(path)
+    files = sorted(tables_folder().iterdir()) if tables_folder().is_dir() else []
+    imported = {path.stem: path for path in files if path.suffix == ".parquet"}
+    if named in imported:
+        return read_searchable(imported[named], named)
+    others = {found.name: path for path in files if (found := published(path))}
+    if named in others:
+        return _published(others[named])
+    hint = "Give a file; `secateur bench import FILE` keeps a published table under its name (nb101, nb201)."
+    raise UnknownNameError("table", named, {*known, *imported, *others}, hint)
+
+
+def _published(path: Path) -> SearchTable:
+    found = recognised(path)
+    return searchable(*found.read(), found.name)
+
+
+def write_searchable(path: Path, rows: Table | Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
+    """Write a table, or rows with an `architecture` and numbers, and what its metadata says."""
+    write_parquet(path, rows, said)
 
 
 def read_searchable(path: Path, name: str) -> SearchTable:
     """The table of a file, and its space. Raises DataError where the file does not say which, or has networks of another."""
-    table = read_table(path)
-    said = _metadata(path)
+    return searchable(*read_parquet(path), name)
+
+
+def _fault(space: Space, architecture: Architecture) -> str:
+    """Why an architecture is not one of a space."""
+    try:
+        made = space.make(dict(architecture.choices))
+    except (ConfigurationError, KeyError, TypeError, ValueError) as error:
+        return f"{architecture} is not in the space that its metadata describes: {one_line(error)}."
+    if made.choices == architecture.choices and made.key != architecture.key:
+        return f"its key is `{architecture.key}`, but the hash of its architecture is `{made.key}`."
+    return f"{architecture} is not in the space that its metadata describes, which has {made} in its place."
+
+
+def searchable(table: Table, said: Mapping[str, Any], name: str) -> SearchTable:
+    """A table with what its metadata says. Raises DataError where that does not fit."""
     try:
         space = space_of(said)
-        objectives = tuple(map(str, said["objectives"]))
-    except (KeyError, TypeError, ConfigurationError) as error:
+        objectives, maximise = tuple(map(str, said["objectives"])), tuple(map(str, said.get("maximise", ())))
+        reported = tuple(Reported(str(one["metric"]), one.get("budget")) for one in said.get("reported", ()))
+        budget = None if said.get("budget") is None else float(said["budget"])
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigurationError) as error:
         reason = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(
-            f"`{path}` cannot be searched: its metadata `{METADATA}` does not describe a space: {reason}."
+            f"`{table.where}` cannot be searched: its metadata `{METADATA}` does not describe a space: {reason}."
         ) from error
-    foreign = next((a for a in table.architectures if not space.contains(a)), None)
-    if foreign is not None:
-        raise DataError(f"`{path}` cannot be searched: {foreign} is not in the space that its metadata describes.")
-    missing = [name for name in objectives if name not in table.names]
-    if missing:
-        raise DataError(f"`{path}` has no column `{missing[0]}`, which its metadata names as an objective.")
+    for row, architecture in enumerate(table.architectures, 1):
+        if not space.contains(architecture):
+            raise DataError(f"`{table.where}` cannot be searched: row {row}: {_fault(space, architecture)}")
+    for column in (*objectives, *maximise):
+        table.require(column)
+    for one in (*(Reported(column, budget) for column in objectives), *reported):
+        table.require(one.metric, one.budget)
     if space.size() > MOST or any(a.key not in table for a in space.every()):
         space = Pool(space, table.architectures)
-    return SearchTable(name, str(said.get("about", "")), table, space, objectives)
+    return SearchTable(name, str(said.get("about", "")), table, space, objectives, maximise, budget, reported)
 
 
 def space_of(said: Mapping[str, Any]) -> Space:
     """The space that a table's metadata describes. Raises KeyError, TypeError, ConfigurationError."""
     shape = [Shape(**said["shape"])] if "shape" in said else []
-    space: Space = find("space", said["space"])(*shape, **said.get("limits", {}))
+    space: Space = find("space", said["space"])(*shape, **said.get("limits", {}), **said.get("options", {}))
     return space
-
-
-def write_searchable(path: Path, rows: Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
-    """Write a table: rows with an `architecture` and numbers, and what its metadata says."""
-    pyarrow, parquet = _pyarrow()
-    plain = [{**row, "architecture": row["architecture"].to_json()} for row in rows]
-    found = pyarrow.Table.from_pylist(plain).replace_schema_metadata({METADATA: json.dumps(dict(said), ensure_ascii=False)})
-    with whole(path) as draft:
-        parquet.write_table(found, draft, compression="zstd")
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    found = _pyarrow()[1].read_schema(path).metadata or {}
-    try:
-        said = json.loads(found.get(METADATA.encode(), b"{}"))
-    except ValueError:
-        said = {}
-    return said if isinstance(said, dict) else {}
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
-    return pyarrow, pyarrow.parquet

@@ -106,6 +106,27 @@ class Table:
         parts = [part for name, a in named.items() if a is not None for part in (f"{name} {a.shape}".encode(), a.tobytes())]
         return digest("table 1", str(self.keys), str((self.final, self.geometric)), *parts)
 
+    def require(self, name: str, budget: float | None = None) -> None:
+        """Raise DataError, with what there is, where the table has no such column or curve, or no such budget."""
+        if name not in self.names:
+            raise DataError(f"`{self.where}` has no column `{name}`. Its columns: {', '.join(self.names)}.")
+        known = np.unique(self.budgets[np.isfinite(self.budgets)])
+        if budget is not None and budget not in known:
+            listed = ", ".join(f"{b:g}" for b in known) or "none"
+            raise DataError(f"`{self.where}` has no budget {budget:g}. Its budgets: {listed}.")
+
+    def query(self, keys: Iterable[str], metric: str, budget: float | None = None, *, seed: int | None = None) -> np.ndarray:
+        """The (k,) values of a column or curve for these architectures at a budget, by default at the end of training: means
+        over the seeds, or those of one. NaN where the table has none. Raises DataError for an unknown metric or budget."""
+        self.require(metric, budget)
+        table = self._means if seed is None else self
+        rows = np.array([self._row(key, seed) for key in keys], dtype=int)
+        return np.where(rows >= 0, table.column(metric, budget)[rows], np.nan)
+
+    def _row(self, key: str, seed: int | None) -> int:
+        """Where one training of an architecture stands, or, in the table of means, all; −1 where nowhere."""
+        return self._means._first.get(key, -1) if seed is None else self._by_seed.get((key, seed), -1)
+
     def values(
         self, key: str, budget: float | None = None, *, seed: int | None = None, names: Iterable[str] | None = None
     ) -> dict[str, float]:
@@ -153,8 +174,8 @@ class Table:
     def _find(self, key: str, seed: int | None) -> tuple[Table, int]:
         """The table and row that hold one training of an architecture, or the mean over all."""
         table = self._means if seed is None else self
-        row = table._first.get(key) if seed is None else self._by_seed.get((key, seed))
-        if row is None:
+        row = self._row(key, seed)
+        if row < 0:
             of = "" if seed is None or key not in self else f" with seed {seed}"
             raise EvaluationFailure(f"`{self.where}` has no network `{key}`{of}.")
         return table, row
