@@ -11,7 +11,12 @@ from typing import Any
 Value = int | float | str | tuple["Value", ...]
 
 
+_PLAIN = frozenset((int, float, str))
+
+
 def _frozen(value: Any) -> Value:
+    if type(value) in (list, tuple):
+        return tuple(value) if _PLAIN.issuperset(map(type, value)) else tuple([_frozen(v) for v in value])
     if isinstance(value, bool) or not isinstance(value, int | float | str | list | tuple):
         raise TypeError(f"a choice is a number, a string or a list of these, got `{value!r}`")
     return tuple(_frozen(v) for v in value) if isinstance(value, list | tuple) else value

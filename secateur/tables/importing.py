@@ -9,7 +9,8 @@ from typing import Any
 from secateur.errors import ConfigurationError, DataError
 from secateur.paths import checked, reason
 from secateur.tables.nasbench import recognised
-from secateur.tables.searchable import SearchTable, searchable, shipped, tables_folder, write_searchable
+from secateur.tables.parquet import write_parquet
+from secateur.tables.searchable import SearchTable, searchable, shipped, tables_folder
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,10 @@ def import_table(path: str | Path, name: str | None = None) -> Imported:
     if name in shipped() or not name or Path(name).name != name or "." in name:
         raise ConfigurationError(f"`name` must be new and without stops and slashes, got `{name}`.")
     table, said = found.read()
+    imported = searchable(table, said, name)
     file = tables_folder() / f"{name}.parquet"
     try:
-        write_searchable(file, table, said)
+        write_parquet(file, table, said, checked=True)
     except OSError as error:
         raise DataError(f"`{file}` cannot be written: {reason(error)}.") from error
-    return Imported(searchable(table, said, name), file)
+    return Imported(imported, file)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from secateur.architecture import Architecture, digest
 from secateur.errors import DataError, MissingExtraError, one_line
 from secateur.tables.reading import read_table
 from secateur.tables.table import UNSTATED, Table
@@ -17,10 +18,15 @@ from secateur.writing import whole
 
 #: The key of a file's metadata.
 METADATA = "secateur"
+#: In the metadata: a digest of space and architectures, where these were checked.
+CHECKED = "checked"
 
 
 def read_parquet(path: Path) -> tuple[Table, dict[str, Any]]:
-    """The table of a file, and what its metadata says. Raises DataError, MissingExtraError."""
+    """The table of a file, and what its metadata says. Raises DataError, MissingExtraError.
+
+    `checked` in it becomes whether its architectures were found to be in their space and are still the same.
+    """
     if not path.is_file():
         raise DataError(f"`{path}` does not exist. Give a table of evaluated architectures: a Parquet file.")
     said, lists = _schema(path)
@@ -30,16 +36,24 @@ def read_parquet(path: Path) -> tuple[Table, dict[str, Any]]:
         seconds = table.curves.get("seconds", table.seconds)
         final = tuple(name for name in table.final if name in said.get("final", ()))
         table = replace(table, curves={n: c for n, c in table.curves.items() if n != "seconds"}, seconds=seconds, final=final)
-    return table, said
+    return table, {**said, CHECKED: CHECKED in said and said[CHECKED] == _mark(said, table.architectures)}
 
 
-def write_parquet(path: Path, rows: Table | Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
-    """Write a table, or rows with an `architecture` and numbers, and what the metadata says. Raises MissingExtraError."""
+def write_parquet(
+    path: Path, rows: Table | Sequence[Mapping[str, Any]], said: Mapping[str, Any], *, checked: bool = False
+) -> None:
+    """Write a table, or rows with an `architecture` and numbers, and what the metadata says. Raises MissingExtraError.
+
+    `checked`: the architectures are known to be in their space, and whoever reads the file need not look again.
+    """
     pyarrow, parquet = _pyarrow()
     if isinstance(rows, Table):
         found = pyarrow.table(_columns(rows))
     else:
         found = pyarrow.Table.from_pylist([{**row, "architecture": row["architecture"].to_json()} for row in rows])
+    if checked:
+        architectures = rows.architectures if isinstance(rows, Table) else [row["architecture"] for row in rows]
+        said = {**said, CHECKED: _mark(said, architectures)}
     found = found.replace_schema_metadata({METADATA: json.dumps(dict(said), ensure_ascii=False)})
     with whole(path) as draft:
         parquet.write_table(found, draft, compression="zstd")
@@ -56,6 +70,11 @@ def _columns(table: Table) -> dict[str, Any]:
     texts = {a: a.to_json() for a in set(table.architectures)}
     columns = {"architecture": [texts[a] for a in table.architectures], **plain, **table.columns, **table.extra}
     return columns | {name: list(np.asarray(values)) for name, values in lists.items()}
+
+
+def _mark(said: Mapping[str, Any], architectures: Sequence[Architecture]) -> str:
+    space = {name: said.get(name) for name in ("space", "options", "shape", "limits")}
+    return digest("checked 1", json.dumps(space), *(f"{a.space} {a.key} {a.choices}" for a in architectures))
 
 
 def _schema(path: Path) -> tuple[dict[str, Any], list[str]]:

@@ -35,7 +35,7 @@ from secateur.spaces.cells.enumeration import cache_folder
 from secateur.spaces.pool import Pool
 from secateur.spaces.pruning import Shape
 from secateur.tables.nasbench import published, recognised
-from secateur.tables.parquet import METADATA, read_parquet, write_parquet
+from secateur.tables.parquet import CHECKED, METADATA, read_parquet, write_parquet
 from secateur.tables.table import Table
 
 #: Spaces of more points than this are not checked for being in a table whole.
@@ -155,7 +155,7 @@ def searchable(table: Table, said: Mapping[str, Any], name: str) -> SearchTable:
             f"`{table.where}` cannot be searched: its metadata `{METADATA}` does not describe a space: {reason}."
         ) from error
     for row, architecture in enumerate(table.architectures, 1):
-        if not space.contains(architecture):
+        if not said.get(CHECKED) and not space.contains(architecture):
             raise DataError(f"`{table.where}` cannot be searched: row {row}: {_fault(space, architecture)}")
     for column in (*objectives, *maximise):
         table.require(column)

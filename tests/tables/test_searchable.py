@@ -13,7 +13,8 @@ from secateur.errors import DataError, UnknownNameError
 from secateur.rng import generator
 from secateur.spaces.pool import Pool
 from secateur.spaces.pruning import Small
-from secateur.tables.searchable import METADATA, open_table, shipped, write_searchable
+from secateur.tables.parquet import METADATA, write_parquet
+from secateur.tables.searchable import open_table, shipped, write_searchable
 from secateur.testing.toys import SHAPE, toy
 
 SHAPED = {"layers": SHAPE.layers, "heads": SHAPE.heads, "units": SHAPE.units}
@@ -132,3 +133,71 @@ def test_the_metadata_is_plain_json() -> None:
     said = json.loads(parquet.read_schema(shipped()["prune-mrpc"]).metadata[METADATA.encode()])
     assert said["shape"] == {"layers": 6, "heads": 12, "units": 1536}
     assert said["limits"] == {"units": ":128"}
+
+
+def test_a_table_with_budgets(tmp_path: Path) -> None:
+    """Curves over budgets, times, seeds: written from rows, read, and written again from the table, it tells the same."""
+    from secateur.spaces.cells import NasBench201
+
+    space = NasBench201(merged=False)
+    curves = [
+        {"budgets": [1.0, 3.0, 9.0], "accuracy": [10.0 + i, 20.0, 30.0], "seconds": [1.0, 4.0, 9.0 + i]} for i in range(4)
+    ]
+    drawn = space.sample_many(2, generator(0))
+    made = [{"architecture": drawn[i // 2], "seed": i % 2, "size": 7, "last": 5, **c} for i, c in enumerate(curves)]
+    said = {"space": "nasbench201", "options": {"merged": False}, "objectives": ["accuracy"], "maximise": ["accuracy"]}
+    said |= {"budget": 3, "final": ["last"], "reported": [{"metric": "accuracy", "budget": 9}, {"metric": "size"}]}
+    write_searchable(tmp_path / "one.parquet", made, said)
+    first = open_table(str(tmp_path / "one.parquet"))
+    write_searchable(tmp_path / "two.parquet", first.table, said)
+    again = open_table(str(tmp_path / "two.parquet"))
+    assert first.table.fingerprint == again.table.fingerprint
+    for found in (first, again):
+        assert (found.budget, list(map(str, found.reported))) == (3, ["accuracy@9", "size"])
+        keys = [a.key for a in drawn]
+        np.testing.assert_array_equal(found.table.query(keys, "accuracy", 1), [10.5, 12.5])  # means over two seeds
+        np.testing.assert_array_equal(found.table.query(keys, "accuracy", 1, seed=1), [11, 13])
+        np.testing.assert_array_equal(found.table.query([keys[0], "none"], "accuracy", 1, seed=2), [np.nan, np.nan])
+        np.testing.assert_array_equal(found.table.query(keys, "size", 1), [7, 7])
+        np.testing.assert_array_equal(found.table.query(keys, "last", 1), [np.nan, np.nan])
+        np.testing.assert_array_equal(found.table.query(keys, "last", 9), [5, 5])
+        assert [found.table.seconds_to(key, 9) for key in keys] == [9.5, 11.5]
+    with pytest.raises(DataError, match=r"has no column `loss`\. Its columns: size, last, accuracy\."):
+        first.table.query([], "loss")
+    with pytest.raises(DataError, match=r"has no budget 5\. Its budgets: 1, 3, 9\."):
+        first.table.query([], "accuracy", 5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"budget": 5}, "has no budget 5"),
+        ({"reported": [{"metric": "error", "budget": 5}]}, "has no budget 5"),
+        ({"reported": [{"metric": "loss"}]}, "no column `loss`"),
+        ({"maximise": ["loss"]}, "no column `loss`"),
+        ({"reported": ["error"]}, "does not describe a space"),
+        ({"budget": "many"}, "does not describe a space"),
+        ({"options": {"size": 3}}, "does not describe a space"),
+    ],
+)
+def test_metadata_that_the_table_does_not_fit(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    write_searchable(tmp_path / "wrong.parquet", rows(), {**SAID, **changes})
+    with pytest.raises(DataError, match=said):
+        open_table(str(tmp_path / "wrong.parquet"))
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_key_that_contradicts_its_architecture(tmp_path: Path, checked: bool) -> None:
+    """Also where the file says that its architectures were checked: that was before one changed."""
+    import pyarrow
+    from pyarrow import parquet
+
+    made = rows()
+    write_parquet(tmp_path / "good.parquet", made, SAID, checked=checked)
+    assert len(open_table(str(tmp_path / "good.parquet")).table) == len(made)
+    table = parquet.read_table(tmp_path / "good.parquet")
+    key = made[2]["architecture"].key
+    texts = [text.replace(key, "0" * 16) for text in table["architecture"].to_pylist()]
+    parquet.write_table(table.set_column(0, "architecture", pyarrow.array(texts)), tmp_path / "bad.parquet")
+    with pytest.raises(DataError, match=f"row 3: its key is `{'0' * 16}`, but the hash of its architecture is `{key}`"):
+        open_table(str(tmp_path / "bad.parquet"))
