@@ -46,6 +46,14 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     },
     "encoding": {
         "vector": Entry("secateur.encodings:UnitCube", "the space's own coordinates"),
+        "adjacency": Entry("secateur.encodings:Adjacency", "bits for edges and operations"),
+        "adjacency-categorical": Entry("secateur.encodings:AdjacencyCategorical", "numbers of edges and operations"),
+        "adjacency-continuous": Entry("secateur.encodings:AdjacencyContinuous", "values whose largest are chosen"),
+        "path": Entry("secateur.encodings:Path", "bits for paths of operations"),
+        "path-categorical": Entry("secateur.encodings:PathCategorical", "numbers of paths"),
+        "path-continuous": Entry("secateur.encodings:PathContinuous", "values of paths whose largest are there"),
+        "path-truncated": Entry("secateur.encodings:PathTruncated", "bits for short paths"),
+        "graph": Entry("secateur.encodings:GraphEncoding", "adjacency matrix and operations, for graph predictors"),
     },
     "predictor": {
         "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),

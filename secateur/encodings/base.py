@@ -14,7 +14,7 @@ from secateur.spaces.base import Space
 
 
 class Encoding(ABC):
-    """The architectures of one space as vectors; equal networks have equal vectors.
+    """The architectures of one space as vectors; equal architectures have equal vectors.
 
     Raises ConfigurationError for a space that it cannot serve.
     """

@@ -9,6 +9,7 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.spaces.base import Space
 from secateur.spaces.cells.drawing import drawn
+from secateur.spaces.cells.frame import Frame
 from secateur.spaces.cells.graph import Graph
 
 
@@ -21,6 +22,11 @@ class CellSpace(Space):
     @abstractmethod
     def graphs(self, architecture: Architecture) -> dict[str, Graph]:
         """The cells by their roles, operations on the nodes."""
+
+    @property
+    @abstractmethod
+    def frame(self) -> Frame:
+        """What the graphs have in common."""
 
     @abstractmethod
     def distance(self, a: Architecture, b: Architecture) -> int:

@@ -12,11 +12,14 @@ from secateur.errors import ConfigurationError
 from secateur.rng import Generator
 from secateur.spaces.cells.base import CellSpace, chosen_operations
 from secateur.spaces.cells.darts_cells import OPERATIONS, CellRows, Genotype
+from secateur.spaces.cells.frame import Frame
 from secateur.spaces.cells.graph import Graph
 from secateur.spaces.domains import Range
 from secateur.spaces.product import ProductSpace
 
 ROLES = ("normal", "reduction")
+#: The two cells before.
+INPUTS = ("c_{k-2}", "c_{k-1}")
 #: More have more than 2⁶³ cells.
 MOST_NODES = 4
 
@@ -92,6 +95,28 @@ class Darts(ProductSpace, CellSpace):
             return {"cell": _graph(found["normal"])}
         return {role: _graph(genotype) for role, genotype in found.items()}
 
+    @property
+    def frame(self) -> Frame:
+        nodes = self._rows.nodes
+        places = [0, 1, *(4 + 3 * node for node in range(nodes))]  # in the graph
+        earlier = [(places[x], 2 + 3 * node) for node in range(1, nodes) for x in range(1 + node)]
+        later = [(places[x], 3 + 3 * node) for node in range(1, nodes) for x in range(1, 2 + node)]
+        most = [1, 1]  # paths to each place: each node takes the two places with the most
+        for _ in range(nodes):
+            most.append(most[-1] + most[-2])
+        return Frame(
+            roles=("cell",) if self.shared else ROLES,
+            nodes=3 + 3 * nodes,
+            names=(*INPUTS, *self.operations, "sum", "c_{k}"),
+            edges=(*earlier, *later),
+            most_edges=2 * (nodes - 1),
+            chosen=tuple(2 + 3 * node + side for node in range(nodes) for side in (0, 1)),
+            passing=self.operations,
+            inputs=INPUTS,
+            lengths=(1, nodes),
+            most_paths=sum(most[2:]),
+        )
+
     def distance(self, a: Architecture, b: Architecture) -> int:
         """The inputs that have another operation or place, over the best pairing of the nodes of both cells."""
         pairs: list[Any] = [(a[role], b[role]) for role in (ROLES[:1] if self.shared else ROLES)]
@@ -103,7 +128,7 @@ class Darts(ProductSpace, CellSpace):
 
 
 def _graph(genotype: Genotype) -> Graph:
-    names, edges = ["c_{k-2}", "c_{k-1}"], []
+    names, edges = [*INPUTS], []
     where = {0: 0, 1: 1}
     for node in range(len(genotype) // 2):
         for name, place in genotype[2 * node : 2 * node + 2]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from secateur.spaces.cells import nasbench101_counts as counts
 from secateur.spaces.cells.base import CellSpace
 from secateur.spaces.cells.edits import edited, edits
 from secateur.spaces.cells.enumeration import kept_keys
+from secateur.spaces.cells.frame import Frame
 from secateur.spaces.cells.graph import Graph
 from secateur.spaces.cells.matrices import Padded, matrix_of, rows_of
 from secateur.spaces.cells.official_hash import official_hash
-from secateur.spaces.cells.structures import LABELS, Cell, cell, labellings, pruned, structures
+from secateur.spaces.cells.structures import LABELS, Cell, cell, labellings, paths, pruned, structures
 from secateur.spaces.domains import Range
 
 #: By label, as the benchmark's hash counts them.
@@ -198,10 +200,24 @@ class NasBench101(CellSpace):
         return self._padded.encoded([self.cell(a) for a in architectures])
 
     def graphs(self, architecture: Architecture) -> dict[str, Graph]:
-        matrix: Any = architecture["matrix"]
-        edges = tuple((x, y) for x, row in enumerate(matrix) for y, there in enumerate(row) if there)
         operations: Any = architecture["ops"]
-        return {"cell": Graph(operations, edges)}
+        return {"cell": Graph(operations, _edges(architecture["matrix"]))}
+
+    @cached_property
+    def frame(self) -> Frame:
+        nodes, edges = self.nodes.high, tuple(itertools.combinations(range(self.nodes.high), 2))
+        return Frame(
+            roles=("cell",),
+            nodes=nodes,
+            names=(INPUT, *OPERATIONS, OUTPUT),
+            edges=edges,
+            most_edges=min(self.edges.high, len(edges)),
+            chosen=tuple(range(1, nodes - 1)),
+            passing=OPERATIONS,
+            inputs=(INPUT,),
+            lengths=(0, min(nodes - 2, self.edges.high - 1)),
+            most_paths=max(paths(*structure) for structure in self._structures),
+        )
 
     def distance(self, a: Architecture, b: Architecture) -> int:
         """The fewest operations changed and edges added or removed, over all ways to pair the nodes of the two."""
@@ -214,6 +230,11 @@ class NasBench101(CellSpace):
 def _frozen(matrix: Any) -> Any:
     """A matrix as hashable rows, whatever it came as."""
     return tuple(tuple(row) for row in (matrix.tolist() if isinstance(matrix, np.ndarray) else matrix))
+
+
+@lru_cache(maxsize=2**13)
+def _edges(matrix: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((x, y) for x, row in enumerate(matrix) for y, there in enumerate(row) if there)
 
 
 @lru_cache(maxsize=2**16)

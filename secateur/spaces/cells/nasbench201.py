@@ -13,6 +13,7 @@ import numpy as np
 from secateur.architecture import Architecture, digest
 from secateur.errors import ConfigurationError
 from secateur.spaces.cells.base import CellSpace, chosen_operations
+from secateur.spaces.cells.frame import Frame
 from secateur.spaces.cells.graph import Graph
 from secateur.spaces.domains import Range
 from secateur.spaces.product import ProductSpace
@@ -67,11 +68,22 @@ class NasBench201(ProductSpace, CellSpace):
 
     def graphs(self, architecture: Architecture) -> dict[str, Graph]:
         """Operations on the nodes: an edge's operation takes what those on the edges into its source give."""
-        last = len(EDGES) + 1
-        edges = [(0, i) for i, (source, _) in enumerate(EDGES, 1) if source == 0]
-        edges += [(i, j) for i, (_, a) in enumerate(EDGES, 1) for j, (b, _) in enumerate(EDGES, 1) if a == b]
-        edges += [(i, last) for i, (_, target) in enumerate(EDGES, 1) if target == 3]
-        return {"cell": Graph(("input", *_names(architecture["cell"]), "output"), tuple(edges))}
+        return {"cell": Graph(("input", *_names(architecture["cell"]), "output"), _flow())}
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(
+            roles=("cell",),
+            nodes=len(EDGES) + 2,
+            names=("input", *self.operations, "output"),
+            edges=(),
+            most_edges=0,
+            chosen=tuple(range(1, len(EDGES) + 1)),
+            passing=tuple(name for name in self.operations if name != "none"),
+            inputs=("input",),
+            lengths=(1, 3),
+            most_paths=4,
+        )
 
     def distance(self, a: Architecture, b: Architecture) -> int:
         """How many edges have another operation."""
@@ -101,6 +113,15 @@ def same_network(names: Sequence[str]) -> str:
                 terms.append("#" if gone else taken if name == "skip_connect" else f"({taken})@{name}")
         nodes[node] = "+".join(sorted(terms))
     return nodes[3]
+
+
+@lru_cache(maxsize=1)
+def _flow() -> tuple[tuple[int, int], ...]:
+    """From operation to operation, the input first and the output last."""
+    last = len(EDGES) + 1
+    edges = [(0, i) for i, (source, _) in enumerate(EDGES, 1) if source == 0]
+    edges += [(i, j) for i, (_, a) in enumerate(EDGES, 1) for j, (b, _) in enumerate(EDGES, 1) if a == b]
+    return (*edges, *((i, last) for i, (_, target) in enumerate(EDGES, 1) if target == 3))
 
 
 @lru_cache(maxsize=2**16)

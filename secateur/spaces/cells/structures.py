@@ -41,6 +41,14 @@ def targets(nodes: int, bits: int) -> tuple[int, ...]:
     return tuple(sum((bits >> bit(x, y) & 1) << y for y in range(x + 1, nodes)) for x in range(nodes))
 
 
+def paths(nodes: int, bits: int) -> int:
+    """How many paths lead from the first node to the last."""
+    found = [1] + [0] * (nodes - 1)
+    for y in range(1, nodes):
+        found[y] = sum(found[x] for x in range(y) if bits >> bit(x, y) & 1)
+    return found[-1]
+
+
 def reached(ahead: Sequence[int], start: int) -> int:
     """The set of nodes that paths from `start` lead to, itself included."""
     found, waiting = 1 << start, ahead[start]
