@@ -40,7 +40,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
-        "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune",)),
+        "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune", "bench")),
         "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
         "exact": Entry("secateur.search:Exact", "the front itself, computed where costs add up over layers", ("design",)),
     },

@@ -106,7 +106,7 @@ def _described(verb: Any) -> list[inspect.Parameter]:
             stands = parameter.default is not parameter.empty and parameter.default is not False
             shown = _shown(verb.settings.usual(name)) if stands else ""
             described = typer.Option(
-                *([option.flag] if option.flag else []),
+                *(option.flag or "").split(),
                 help=option.about + (f"  [default: {shown}]" if shown else ""),
                 rich_help_panel=option.panel,
                 show_default=False,

@@ -26,7 +26,7 @@ MOST_THREADS = max(64, 4 * (os.cpu_count() or 1))
 
 @dataclass(frozen=True)
 class Option:
-    """What a setting is for (`about`, `panel` of the help, `flag` on the command line) and what it may be.
+    """What a setting is for (`about`, `panel` of the help, `flag` on the command line, or several) and what it may be.
 
     Bounds are inclusive (`least`, `most`) or not (`above`, `below`); `known` are the only values allowed. A `positional` one
     comes first in calls.

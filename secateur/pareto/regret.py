@@ -37,7 +37,8 @@ class Courses:
         """The courses of the searches' points (n, m), in the order found; `problem` (k, m) has all points there are."""
         among = np.concatenate(searches)
         reference = np.full(among.shape[1], REFERENCE)
-        each = [hypervolume_over_time(quantile_normalise(points, among), reference) for points in searches]
+        ends = np.cumsum([len(points) for points in searches])[:-1]
+        each = [hypervolume_over_time(points, reference) for points in np.split(quantile_normalise(among), ends)]
         possible = float(REFERENCE ** among.shape[1]) if problem is None else _volume(problem, among)
         return cls(each, _volume(among, among), possible)
 

@@ -17,8 +17,8 @@ from secateur.report.rows import Table
 _DASHES = ("solid", "dash", "dot", "dashdot")
 #: What is shown of 0 where the axis is logarithmic.
 LEAST = 1e-4
-#: Name → x (n,), mean (n,) and what is drawn around it (n,).
-Series = Mapping[str, tuple[Any, Any, Any]]
+#: Name → x (n,), what is drawn as a line (n,), and the lower and upper ends (n,) of the band around it.
+Series = Mapping[str, tuple[Any, Any, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ def style(place: int) -> dict[str, Any]:
     return {"color": COLOURS[place % len(COLOURS)], "dash": _DASHES[place // len(COLOURS) % len(_DASHES)], "width": 1.8}
 
 
+def around(mean: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A mean with a band of the same width on both sides, as `Series` has them."""
+    return mean, mean - spread, mean + spread
+
+
 def courses_figure(series: Series, x: str, y: str, order: Sequence[str] = (), *, log: bool = False) -> Figure:
     """A line per name with a band around it. `order`: all names there may be, so that each has its colour in every figure."""
     names = list(order or series)
@@ -49,14 +54,15 @@ def courses_figure(series: Series, x: str, y: str, order: Sequence[str] = (), *,
     for name in names:
         if name not in series:
             continue
-        at, mean, spread = (np.asarray(values, dtype=float) for values in series[name])
-        look, least = style(names.index(name)), LEAST if log else -np.inf
-        mean, low = np.maximum(mean, least), np.maximum(mean - spread, least)
-        band = {"x": [*at, *at[::-1]], "y": [*(mean + spread), *low[::-1]]}
+        at, middle, low, high = (np.asarray(values, dtype=float) for values in series[name])
+        at, middle, low, high = (values[np.isfinite(middle)] for values in (at, middle, low, high))
+        look = style(names.index(name))
+        middle, low, high = (np.maximum(values, LEAST if log else -np.inf) for values in (middle, low, high))
+        band = {"x": [*at, *at[::-1]], "y": [*high, *low[::-1]]}
         shade = {"fill": "toself", "fillcolor": look["color"], "opacity": 0.15, "line": {"width": 0}, "hoverinfo": "skip"}
         traces.append(graph_objects().Scatter(**band, **shade, showlegend=False, legendgroup=name))
         said = {"name": escape(name), "legendgroup": name, "hovertemplate": "%{x:.3g}: %{y:.4f}"}
-        traces.append(line(at.tolist(), mean.tolist(), look, **said))
+        traces.append(line(at.tolist(), middle.tolist(), look, **said))
     return figure(
         traces,
         xaxis=plain_axis(x),

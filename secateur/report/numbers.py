@@ -41,6 +41,14 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
+def spread(mean: float | None, error: float | None) -> str | None:
+    """A mean and its standard error, with two digits of the error: 90.951 ± 0.030; None where they are not known."""
+    if mean is None or error is None:
+        return None
+    digits = min(6, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else 3
+    return f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
 def _scaled(value: float, unit: str = "", steps: Sequence[tuple[float, str]] = _STEPS) -> str:
     for factor, prefix in steps:
         # 999.6 in a smaller step would be shown as 1000: it belongs to the larger one.

@@ -182,11 +182,11 @@ class PruningStudy:
         steps = np.arange(1, found.STEPS + 1)
         figures = {
             "average ranks over all tasks": drawn.courses_figure(
-                {arm: (steps, rank, np.zeros(len(rank))) for arm, rank in ranks.items()}, "time steps", "average rank", arms
+                {arm: (steps, rank, rank, rank) for arm, rank in ranks.items()}, "time steps", "average rank", arms
             )
         }
         for task, race in races.items():
-            series = {arm: (race.times, v.mean(axis=0), v.std(axis=0)) for arm, v in race.possible.items()}
+            series = {arm: (race.times, *drawn.around(v.mean(axis=0), v.std(axis=0))) for arm, v in race.possible.items()}
             figures[task] = drawn.courses_figure(series, "seconds", "regret", arms)
         return figures
 
@@ -198,8 +198,8 @@ class PruningStudy:
             for arm, by in arms.items():
                 at = sorted(by, key=lambda level: float(level.rstrip("%")))
                 values = [np.array(by[level]) for level in at]
-                errors = [float(standard_error(v)) for v in values]
-                series[arm] = ([float(level.rstrip("%")) for level in at], [v.mean() for v in values], errors)
+                means, errors = (np.array([f(v) for v in values]) for f in (np.mean, standard_error))
+                series[arm] = ([float(level.rstrip("%")) for level in at], *drawn.around(means, errors))
             table = tables.get(_methods_title(model, task, best))
             drawing = {"score kept at each size": drawn.levels_figure(series, methods)}
             yield Section(f"Methods on {task}, {model}", _METHODS, table, drawing)

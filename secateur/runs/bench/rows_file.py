@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import DataError, MissingExtraError
 from secateur.tasks import files
-from secateur.writing import whole
+from secateur.writing import remove, whole
 
 if TYPE_CHECKING:
     import pandas
-
-#: Seconds between two times that the file is written.
-PAUSE = 10.0
 
 
 class RowsFile:
@@ -31,7 +29,6 @@ class RowsFile:
             raise DataError(f"`{path}` was not written by this command: it has no column `cell`. Name another folder.")
         self._known = set(self.frame["cell"])
         self._new: list[Mapping[str, Any]] = []
-        self._written = time.monotonic()
 
     @staticmethod
     def check() -> None:
@@ -48,17 +45,16 @@ class RowsFile:
         """Take the rows of a cell that has ended."""
         self._known.add(cell)
         self._new += [{"cell": cell, **row} for row in rows]
-        if time.monotonic() - self._written > PAUSE:
-            self.write()
 
     def of(self, cells: Sequence[str]) -> pandas.DataFrame:
-        """The rows of these cells, in the order in which they were added."""
+        """The rows of these cells, in this order."""
         self.write()
-        return self.frame[self.frame["cell"].isin(cells)]
+        order = {cell: place for place, cell in enumerate(cells)}
+        found = self.frame[self.frame["cell"].isin(order)]
+        return found.iloc[found["cell"].map(order).argsort(kind="stable")]
 
     def write(self) -> None:
         """Write what was added."""
-        self._written = time.monotonic()
         if not self._new:
             return
         import pandas as pd
@@ -68,3 +64,25 @@ class RowsFile:
         self._new = []
         with whole(self.path) as draft:
             self.frame.to_parquet(draft, index=False, compression="zstd")
+
+
+class SafeRowsFile(RowsFile):
+    """What is added also goes at once to a file of lines beside it, which a process that is killed leaves to the next one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.lines = path.with_suffix(".jsonl")
+        for line in self.lines.read_text(encoding="utf-8").splitlines() if self.lines.is_file() else ():
+            with suppress(ValueError):  # it was being written
+                cell, rows = json.loads(line)
+                if cell not in self:
+                    super().add(cell, rows)
+
+    def add(self, cell: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        with self.lines.open("a", encoding="utf-8") as file:
+            file.write("\n" + json.dumps([cell, rows]))  # it begins a line also where the one before was not ended
+        super().add(cell, rows)
+
+    def write(self) -> None:
+        super().write()
+        remove(self.lines)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from secateur.catalogue import explained
 from secateur.errors import ConfigurationError, MissingExtraError, SecateurError, UnknownNameError
-from secateur.objectives import QUANTITIES, Objective
 from secateur.paths import reason
-from secateur.runs.bench.rows_file import RowsFile
+from secateur.runs.bench.contenders import Contender
+from secateur.runs.bench.problem import Measure, Problem
+from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search_results import SEARCHES, SearchStudy
-from secateur.runs.bench.searching import Contender, Search
+from secateur.runs.bench.searching import Search
+from secateur.runs.bench.workers import cores, side_by_side
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_TRIALS, Settings, option
-from secateur.tables.searchable import SearchTable, open_table
+from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
+from secateur.tables.searchable import open_table
 from secateur.writing import check_writable
 
 #: Compared where nothing else is asked for: those that propose in a few milliseconds.
 USUAL = ("random", "local", "mo-rea", "nsga2")
+#: Queries of a search where nothing else stops it.
+QUERIES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,29 +37,116 @@ class SearchSettings(Settings):
     )
     searcher: list[str] | None = option(
         None,
-        f"{explained('searcher', 'prune')}; mo-rea:20 is one with a population of 20, local+aimed one with half of its trials "
-        f"aimed at 10 to 70 % of the parameters. Repeat it for several; by default {', '.join(USUAL)}.",
+        f"{explained('searcher', 'bench')}; mo-rea:20 is one with a population of 20, mo-rea:20/5 one that draws samples of 5 "
+        f"from it, bananas:path one with another encoding, local+aimed one with half of its trials aimed at 10 to 70 % of the "
+        f"parameters. Repeat it for several; by default {', '.join(USUAL)}.",
     )
     objective: list[str] | None = option(
-        None, "A column of the table to minimise, such as macs; repeat it for several. By default those that the table names."
+        None, "A column of the table to optimise, such as macs; repeat it for several. By default those that the table names."
+    )
+    budget: float | None = option(
+        None,
+        "The budget of an evaluation, such as epochs; by default what the table names, else all of the training.",
+        above=0,
+    )
+    report: list[str] | None = option(
+        None,
+        "With one objective: a column that is told of the best network found, such as test@200 for its value at budget 200; "
+        "repeat it for several. By default those that the table names.",
     )
     seeds: int = option(30, "How often each searcher searches each table.", least=1, most=10_000)
-    trials: int = option(100, "Trials per search.", least=1, most=MOST_TRIALS)
+    queries: int | None = option(
+        None, f"Networks that a search asks for: {QUERIES} by default.", least=1, most=MOST_TRIALS, flag="--queries --trials"
+    )
+    seconds: float | None = option(
+        None, "Simulated seconds of a search, on a table that has times, in the place of a number of queries.", above=0
+    )
+    at: str | list[int] | None = option(
+        None, "After how many queries (or seconds) results are told, such as 50,100,150; by default after each quarter."
+    )
     depths: bool = option(True, "In small, a trial also brings the shallower networks that its pass contains.")
+    workers: int | None = option(
+        None, "Processes that search side by side: by default one per core.", least=1, most=MOST_THREADS
+    )
     to: Path = option(Path("bench-search"), "Folder for the searches and the page; searches already there are not run again.")
 
     def contradictions(self) -> list[str]:
         found = super().contradictions()
-        for text in self.searcher or ():
+        readings: list[Callable[[], Any]] = [lambda t=text: Contender.parse(t) for text in self.searcher or ()]  # type: ignore[misc]
+        readings += [lambda t=text: Measure.parse(t) for text in self.report or ()]  # type: ignore[misc]
+        if self.sound("queries", "seconds"):
+            readings.append(lambda: self.shown_at)
+        for read in readings:
             try:
-                Contender.parse(text)
+                read()
             except ConfigurationError as error:
                 found += error.faults
         if not self.table:
             found.append("`table` names no table: give --table.")
+        if self.queries is not None and self.seconds is not None:
+            found.append("`queries` and `seconds` both say when a search ends: give one of them.")
         if self.to.exists() and not self.to.is_dir():
             found.append(f"`{self.to}` is a file: --to takes a folder.")
         return found
+
+    @property
+    def end(self) -> float:
+        """The queries, or the simulated seconds, of a search."""
+        return self.seconds or self.queries or QUERIES
+
+    @property
+    def shown_at(self) -> list[int]:
+        """After how many queries or seconds results are told. Raises ConfigurationError."""
+        if self.at is None:
+            return sorted({max(1, round(self.end * quarter / 4)) for quarter in (1, 2, 3, 4)})
+        try:
+            found = sorted({int(part) for part in (self.at.split(",") if isinstance(self.at, str) else self.at)})
+        except ValueError:
+            raise ConfigurationError(f"`at` must be whole numbers such as 50,100,150, got {self.at!r}.") from None
+        if not found or found[0] < 1 or found[-1] > self.end:
+            unit = "queries" if self.seconds is None else "seconds"
+            raise ConfigurationError(f"`at` must lie in 1…{self.end:g}, the {unit} of a search, got {self.at!r}.")
+        return found
+
+
+class Plan:
+    """The searches that settings ask for. Tables are opened once."""
+
+    def __init__(self, settings: SearchSettings) -> None:
+        s = self.settings = settings
+        self.contenders = [Contender.parse(text) for text in dict.fromkeys(s.searcher or USUAL)]
+        self.problems = [Problem.of(open_table(t), s.objective or (), s.budget, s.report) for t in dict.fromkeys(s.table)]
+
+    def search(self, task: tuple[int, int, int]) -> Search:
+        """The search of a contender on a problem with a seed, each by its place."""
+        contender, problem, seed = task
+        s = self.settings
+        queries = None if s.seconds else s.queries or QUERIES
+        return Search(self.problems[problem], self.contenders[contender], seed, queries, s.seconds, s.depths)
+
+    def tasks(self) -> tuple[list[tuple[int, int, int]], list[str]]:
+        """What is to be searched, and who is left out as nobody asked for it.
+
+        Raises ConfigurationError where somebody was asked for that cannot serve.
+        """
+        tasks, left_out = [], []
+        for place, contender in enumerate(self.contenders):
+            try:
+                for problem in range(len(self.problems)):
+                    self.search((place, problem, 0)).searcher()
+            except (ConfigurationError, MissingExtraError) as error:
+                if self.settings.searcher or isinstance(error, UnknownNameError):
+                    raise
+                left_out.append(f"{contender.name} was left out: {error}")
+                continue
+            tasks += [(place, p, seed) for p in range(len(self.problems)) for seed in range(self.settings.seeds)]
+        return tasks, left_out
+
+
+def searching(settings: SearchSettings) -> Callable[[tuple[int, int, int]], list[dict[str, Any]]]:
+    """What a worker does with a task."""
+    plan = Plan(settings)
+    return lambda task: plan.search(task).run()
 
 
 def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStudy:
@@ -64,51 +156,42 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     tables that cannot be used.
     """
     s = settings.check()
-    tables = [open_table(name) for name in dict.fromkeys(s.table)]
-    contenders = [Contender.parse(text) for text in dict.fromkeys(s.searcher or USUAL)]
-    wanted, left_out = [], []
-    for contender in contenders:
-        try:
-            several = [_search(table, contender, s, seed) for table in tables for seed in range(s.seeds)]
-            for search in several[:: s.seeds]:
-                search.searcher()
-            wanted += several
-        except (ConfigurationError, MissingExtraError) as error:
-            if s.searcher or isinstance(error, UnknownNameError):
-                raise
-            left_out.append(f"{contender.name} was left out: {error}")
+    plan = Plan(s)
+    tasks, left_out = plan.tasks()
+    cells = {plan.search(task).cell: task for task in tasks}
     file = _opened(s.to)
+    missing = [cell for cell in cells if cell not in file]
     try:
         with progress.bar("searching") as advance:
-            for done, search in enumerate(wanted, 1):
-                if search.cell not in file:
-                    file.add(search.cell, search.run())
-                advance(done, len(wanted))
+            done = len(cells) - len(missing)
+            for place, rows in _found(plan, [cells[cell] for cell in missing]):
+                file.add(missing[place], rows)
+                done += 1
+                advance(done, len(cells))
     finally:
         with suppress(SecateurError):
             file.write()
-    found = file.of([search.cell for search in wanted])
-    study = SearchStudy(s.to, tables, {t.name: _objectives(t, s) for t in tables}, found, s.trials, left_out)
+    study = SearchStudy(s.to, plan.problems, file.of(list(cells)), s.end, s.shown_at, s.seconds is not None, left_out)
     study.write()
     return study
 
 
-def _search(table: SearchTable, contender: Contender, s: SearchSettings, seed: int) -> Search:
-    return Search(table, contender, tuple(_objectives(table, s)), seed, s.trials, s.depths)
+def _found(plan: Plan, tasks: list[tuple[int, int, int]]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The place of each task and the rows of its search, as they end: in other processes where there are several."""
+    workers = min(plan.settings.workers or cores(), len(tasks))
+    if workers > 1:
+        yield from side_by_side("secateur.runs.bench.search:searching", plan.settings, tasks, workers)
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # as in a worker: sums in another order would be another search
+        for place, task in enumerate(tasks):
+            yield place, plan.search(task).run()
 
 
-def _objectives(table: SearchTable, s: SearchSettings) -> Sequence[Objective]:
-    """What is optimised on a table. Raises UnknownNameError for a column that it does not have."""
-    names = dict.fromkeys(s.objective or table.objectives)
-    for name in names:
-        if name not in table.table.names:
-            raise UnknownNameError("column", name, table.table.names, f"They are those of the table {table.name}.")
-    return [Objective(name, QUANTITIES[name].direction if name in QUANTITIES else "min") for name in names]
-
-
-def _opened(to: Path) -> RowsFile:
+def _opened(to: Path) -> SafeRowsFile:
     try:
         check_writable(to)
     except OSError as error:
         raise ConfigurationError(f"`to` cannot be written: `{to}`: {reason(error)}.") from error
-    return RowsFile(to / SEARCHES)
+    return SafeRowsFile(to / SEARCHES)

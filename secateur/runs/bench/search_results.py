@@ -1,8 +1,8 @@
-"""What `secateur bench search` found: hypervolumes, regrets and ranks, as text, rows and a page."""
+"""What `secateur bench search` found: regrets, ranks and whether searchers differ, as text, rows and a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import MissingExtraError
-from secateur.objectives import Objective
-from secateur.pareto.regret import Courses, sampled
-from secateur.report.bench_page import Section, bench_html, courses_figure
-from secateur.report.numbers import title
+from secateur.report.bench_page import bench_html
+from secateur.report.numbers import finite, spread
 from secateur.report.rows import Column
 from secateur.report.rows import Table as Shown
 from secateur.report.terminal import say
 from secateur.report.text_table import print_table, table_blocks
 from secateur.rng import generator
-from secateur.runs.bench.ranks import SAMPLES, average_ranks, standard_error
-from secateur.tables.searchable import SearchTable
+from secateur.runs.bench.problem import Problem
+from secateur.runs.bench.ranks import standard_error
+from secateur.runs.bench.search_courses import Arrays, TableCourses, course_grid, courses_of
+from secateur.runs.bench.search_page import sections
+from secateur.runs.bench.significance import CriticalDifference, Pair, critical_difference, pairs
 from secateur.writing import write_whole
 
 if TYPE_CHECKING:
@@ -29,120 +30,142 @@ if TYPE_CHECKING:
 
 SEARCHES, PAGE = "searches.parquet", "search.html"
 TITLE = "How searchers compare"
-#: Shares of the trials at which regret is shown.
-SHOWN = (0.1, 0.3, 0.6, 1.0)
-
-
-@dataclass(frozen=True)
-class Regrets:
-    """Of one table: searcher → (seeds, trials), against the best possible and the best seen, and the volumes reached."""
-
-    possible: dict[str, np.ndarray]
-    seen: dict[str, np.ndarray]
-    volumes: dict[str, np.ndarray]
+#: The quantiles that are told beside means, by the ends of their names.
+QUANTILES = {"median": 0.5, "q10": 0.1, "q90": 0.9}
 
 
 @dataclass(frozen=True)
 class SearchStudy:
-    """What `secateur bench search` found. `frame` has a row per network that a search saw, in order."""
+    """What `secateur bench search` found. `frame` has a row per network that a search saw, in order; searches end after so many
+    queries, or (`timed`) simulated seconds, and results are told at `shown_at`."""
 
     folder: Path
-    tables: Sequence[SearchTable]
-    objectives: Mapping[str, Sequence[Objective]]
+    problems: Sequence[Problem]
     frame: pandas.DataFrame
-    trials: int
+    end: float
+    shown_at: Sequence[int]
+    timed: bool = False
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def regrets(self) -> dict[str, Regrets]:
-        """Table → the regrets of its searches."""
-        return {table.name: self._regrets(table) for table in self.tables}
-
-    def _regrets(self, table: SearchTable) -> Regrets:
-        objectives = self.objectives[table.name]
-        names = [o.name for o in objectives]
-        every = np.column_stack([o.sign * table.table.averaged().column(o.name) for o in objectives])
-        found = self.frame[self.frame["table"] == table.name].groupby(["searcher", "seed"], sort=False)
-        searches = [(str(name), rows) for (name, _), rows in found]  # type: ignore[misc]
-        signs = np.array([o.sign for o in objectives])
-        points = [signs * rows[names].to_numpy(dtype=float) for _, rows in searches]
-        courses = Courses.of(points, every[np.isfinite(every).all(axis=1)])
-        volumes: dict[str, list[np.ndarray]] = {}
-        at = np.arange(1, self.trials + 1)
-        for (searcher, rows), course in zip(searches, courses.each, strict=True):
-            volumes.setdefault(searcher, []).append(sampled(rows["trial"].to_numpy(), course, at, 0.0))
-        arrays = {searcher: np.stack(several) for searcher, several in volumes.items()}
-        possible, seen = ({n: best - array for n, array in arrays.items()} for best in (courses.possible, courses.seen))
-        return Regrets(possible, seen, arrays)
-
-    @cached_property
-    def ranks(self) -> dict[str, np.ndarray]:
-        """Searcher → its average rank (trials,) over tables and seeds."""
-        return self._ranks([table.name for table in self.tables])
-
-    def _ranks(self, tables: Sequence[str]) -> dict[str, np.ndarray]:
-        several = {name: [self.regrets[table].possible[name] for table in tables] for name in self.searchers}
-        return average_ranks(several, generator(0, "average ranks"))
+    def grid(self) -> np.ndarray:
+        """The queries or seconds at which courses have values."""
+        return course_grid(self.end, self.shown_at, self.timed)
 
     @property
+    def unit(self) -> str:
+        return "simulated seconds" if self.timed else "queries"
+
+    @cached_property
     def searchers(self) -> list[str]:
         return list(dict.fromkeys(self.frame["searcher"]))
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row per table and searcher: means over the seeds."""
-        found = []
-        last = self.frame.groupby(["table", "searcher", "seed"])["seconds"].max()
-        for table in self.tables:
-            regrets, ranks = self.regrets[table.name], self._ranks([table.name])
-            for name in self.searchers:
-                volumes, against = regrets.volumes[name][:, -1], regrets.possible[name]
-                row: dict[str, Any] = {"table": table.name, "searcher": name, "seeds": len(volumes)}
-                row |= {"hypervolume": float(volumes.mean()), "hypervolume_error": float(standard_error(volumes))}
-                row |= {f"regret_{at}": float(against[:, at - 1].mean()) for at in self._shown_at}
-                row |= {"regret_seen": float(regrets.seen[name][:, -1].mean()), "rank": float(ranks[name][-1])}
-                found.append({**row, "seconds": float(last[table.name, name].mean()) / self.trials})
+    @cached_property
+    def regrets(self) -> dict[str, TableCourses]:
+        """Table → the courses of its searches."""
+        frame = self.frame
+        return {p.name: courses_of(p, frame[frame["table"] == p.name], self.grid, self.timed) for p in self.problems}
+
+    @cached_property
+    def ranks(self) -> Arrays:
+        """Searcher → its average rank at each point of the grid, over tables and seeds."""
+        return _average_ranks([self.regrets[p.name].possible for p in self.problems])
+
+    @cached_property
+    def critical(self) -> CriticalDifference | None:
+        """Average ranks in the end over tables and seeds, and at which distance they differ; None of two searchers."""
+        last = {n: np.concatenate([self.regrets[p.name].possible[n][:, -1] for p in self.problems]) for n in self.searchers}
+        return critical_difference(last)
+
+    @cached_property
+    def pairs(self) -> dict[str, dict[str, list[Pair]]]:
+        """Table → measure (`regret` first) → how each two searchers differ in the end, over paired seeds."""
+        found: dict[str, dict[str, list[Pair]]] = {}
+        for problem in self.problems:
+            courses = self.regrets[problem.name]
+            measures = {"regret": courses.possible, **dict(list(courses.told.items())[1:])}
+            last = {m: {n: a[:, -1] for n, a in arrays.items()} for m, arrays in measures.items()}
+            found[problem.name] = {m: pairs(v, generator(0, "bootstrap", problem.name, m)) for m, v in last.items()}
         return found
 
-    @property
-    def _shown_at(self) -> list[int]:
-        return sorted({max(1, round(share * self.trials)) for share in SHOWN})
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per table, number of queries (or seconds) and searcher: means over seeds, standard errors and quantiles."""
+        found = []
+        ended = self.frame.groupby(["table", "searcher", "seed"], sort=False)[["seconds", "query"]].max()
+        per_query = (ended["seconds"] / ended["query"]).groupby(["table", "searcher"]).mean()
+        for problem in self.problems:
+            courses, ranks = self.regrets[problem.name], _average_ranks([self.regrets[problem.name].possible])
+            for at in self.shown_at:
+                place = int(np.searchsorted(self.grid, at))
+                for name in self.searchers:
+                    row = {"table": problem.name, self.unit.replace(" ", "_"): at, "searcher": name}
+                    row["seeds"] = len(courses.possible[name])
+                    for measure, arrays in courses.told.items():
+                        row |= _summary(measure, arrays[name][:, place])
+                    row |= _summary("regret", courses.possible[name][:, place])
+                    row |= {"regret_seen": float(courses.seen[name][:, place].mean())}
+                    row |= _summary("cumulative_regret", courses.cumulative[name][:, place])
+                    found.append({**row, "rank": float(ranks[name][place]), "seconds": float(per_query[problem.name, name])})
+        return found
 
     def as_dict(self) -> dict[str, Any]:
-        """A row per table and searcher, average ranks over all tables, and notes."""
+        """A row per table, number of queries and searcher, average ranks over all tables, how searchers differ, and notes."""
         ranks = {name: float(rank[-1]) for name, rank in self.ranks.items()}
-        return {"folder": self.folder, "searches": self.rows(), "average_ranks": ranks, "notes": self.said()}
+        told = {"folder": self.folder, "searches": self.rows(), "average_ranks": ranks}
+        told["critical_difference"] = None if self.critical is None else self.critical.as_dict()
+        told["pairs"] = {t: {m: [p.as_dict() for p in found] for m, found in by.items()} for t, by in self.pairs.items()}
+        return {**told, "notes": self.said()}
 
     def said(self) -> list[str]:
         """What a reader must know of the figures."""
-        per = ", ".join(f"{table.name}: {table.about}" for table in self.tables)
-        told = [
-            f"Hypervolume up to (2, 2) after every objective became its quantile over all searches of a table; regret after so "
-            f"many trials is what is missing to the best front of the whole table. Ranks are means over {SAMPLES:,} draws of a "
-            f"table and a seed of each searcher; seconds are those of a proposal. {per}."
-        ]
+        told = []
+        if any(len(p.objectives) > 1 for p in self.problems):
+            told.append(
+                f"Hypervolume up to (2, 2) after every objective became its quantile over all searches of a table; regret "
+                f"after so many {self.unit} is what is missing to the best front of the whole table, cumulative regret its sum."
+            )
+        if any(len(p.objectives) == 1 for p in self.problems):
+            weighed = ", times the simulated seconds it took" if self.timed else ""
+            told.append(
+                f"Told is the network that is the best so far by the objective, at the largest budget that its search has "
+                f"seen; regret is what it lacks of the best network of the table at the budget that drives searches, "
+                f"cumulative regret the sum of what every network asked for lacks{weighed}."
+            )
+        per = ", ".join(f"{p.name}: {p.table.about or 'no description'}" for p in self.problems)
+        told.append(
+            f"Means over seeds ± standard errors; ranks are means over tables and seeds; time is that of a proposal. {per}."
+        )
         return [*told, *self.notes]
 
     def shown(self) -> Shown:
-        several = len(self.tables) > 1
-        columns = [*([Column("table", "table")] if several else []), Column("searcher", "searcher")]
+        measures = list(dict.fromkeys(m for p in self.problems for m in self.regrets[p.name].told))
+        columns = [Column("table", "table")] if len(self.problems) > 1 else []
+        columns += [Column("at", self.unit, "integer"), Column("searcher", "searcher")]
+        columns += [Column(measure, measure, "score") for measure in measures]
+        columns += [Column("regret", "regret", "score"), Column("seen", "to the best seen", "number")]
         columns += [
-            Column("volume", "hypervolume", "score"),
-            *(Column(f"r{at}", f"regret, {at}", "score") for at in self._shown_at),
-        ]
-        columns += [
-            Column("seen", "to the best seen", "score"),
+            Column("cumulative", "cumulative", "number"),
             Column("rank", "rank", "number"),
             Column("s", "time", "seconds"),
         ]
         lines = []
         for row in self.rows():
-            line = {"table": row["table"], "searcher": row["searcher"], "rank": row["rank"], "s": row["seconds"]}
-            line["volume"] = f"{row['hypervolume']:.3f} ± {row['hypervolume_error']:.3f}"
-            line |= {f"r{at}": f"{row[f'regret_{at}']:.3f}" for at in self._shown_at}
-            lines.append({**line, "seen": f"{row['regret_seen']:.3f}"})
-        if several:
+            line = {"table": row["table"], "at": row[self.unit.replace(" ", "_")], "searcher": row["searcher"]}
+            line |= {m: spread(row[m], row[f"{m}_error"]) if m in row else None for m in (*measures, "regret")}
+            line |= {
+                "seen": row["regret_seen"],
+                "cumulative": row["cumulative_regret"],
+                "rank": row["rank"],
+                "s": row["seconds"],
+            }
+            lines.append(line)
+        if len(self.problems) > 1:
             blank = dict.fromkeys(column.name for column in columns)
-            lines += [{**blank, "table": "all", "searcher": name, "rank": rank[-1]} for name, rank in self.ranks.items()]
+            lines += [
+                {**blank, "table": "all", "at": at, "searcher": name, "rank": rank[np.searchsorted(self.grid, at)]}
+                for at in self.shown_at
+                for name, rank in self.ranks.items()
+            ]
         return Shown(columns, lines)
 
     def __str__(self) -> str:
@@ -162,25 +185,23 @@ class SearchStudy:
     def write(self) -> None:
         """The page, where what draws it is installed."""
         try:
-            html = bench_html(TITLE, self.said(), self._sections())
+            html = bench_html(TITLE, self.said(), list(sections(self)))
         except MissingExtraError as error:  # what took long is in the other file
             self.notes.append(f"No page was written: {error}")
             return
         write_whole(html, self.folder / PAGE)
 
-    def _sections(self) -> list[Section]:
-        trials, names = list(range(1, self.trials + 1)), self.searchers
-        regrets = {}
-        for table in self.tables:
-            found = {n: (trials, v.mean(axis=0), standard_error(v)) for n, v in self.regrets[table.name].possible.items()}
-            regrets[table.name] = courses_figure(found, "trials", "regret", names, log=True)
-        ranks = {n: (trials, rank, np.zeros(len(rank))) for n, rank in self.ranks.items()}
-        sought = "; ".join(
-            f"{name}: {' and '.join(title(o.name) for o in several)}" for name, several in self.objectives.items()
-        )
-        drawn = {"all tables": courses_figure(ranks, "trials", "average rank", names)}
-        return [
-            Section("Searchers", f"Objectives of {sought}.", self.shown()),
-            Section("Regret", "Means over seeds with their standard errors.", figures=regrets),
-            Section("Average ranks", "1 is the best.", figures=drawn),
-        ]
+
+def _average_ranks(regrets: Sequence[Arrays]) -> Arrays:
+    """Searcher → its mean rank over the seeds of several tables, 1 the best, ties at their mean."""
+    from scipy.stats import rankdata
+
+    total = sum(rankdata(np.stack(list(arrays.values())), axis=0).mean(axis=1) for arrays in regrets)
+    return dict(zip(regrets[0], np.asarray(total) / len(regrets), strict=True))
+
+
+def _summary(name: str, values: np.ndarray) -> dict[str, float | None]:
+    """Mean, standard error and quantiles over seeds."""
+    told = {name: values.mean(), f"{name}_error": standard_error(values)}
+    told |= {f"{name}_{end}": np.quantile(values, share) for end, share in QUANTILES.items()}
+    return {name: finite(float(value)) for name, value in told.items()}

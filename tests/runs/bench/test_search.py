@@ -14,7 +14,8 @@ import secateur
 from secateur.cli import app
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
 from secateur.pareto import hypervolume
-from secateur.runs.bench import rows_file, searching
+from secateur.runs.bench import searching
+from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.prune.settings import PruneSettings
 from secateur.search import Aim
 from secateur.search.random import Random
@@ -40,7 +41,14 @@ def table(tmp_path: Path) -> Path:
 
 
 def bench(table: Path, **changes: Any) -> Any:
-    given = {"searcher": ["random", "local"], "seeds": 3, "trials": 10, "to": table.parent / "out", "progress": False}
+    given = {
+        "searcher": ["random", "local"],
+        "seeds": 3,
+        "queries": 10,
+        "workers": 1,
+        "to": table.parent / "out",
+        "progress": False,
+    }
     return secateur.bench_search(table=[str(table)], **{**given, **changes})
 
 
@@ -52,13 +60,13 @@ def test_a_search_sees_what_its_searcher_would(table: Path) -> None:
     seen = frame[(frame["searcher"] == "random") & (frame["seed"] == 1)]
     assert list(seen["key"]) == [a.key for a in asked]
     assert list(seen["error"]) == [problem().evaluate(a)["error"] for a in asked]
-    assert list(seen["trial"]) == list(range(1, 11))
+    assert list(seen["query"]) == list(range(1, 11))
 
 
 def test_a_trial_brings_the_shallower_networks(table: Path) -> None:
     frame = bench(table).frame
     one = frame[(frame["searcher"] == "local") & (frame["seed"] == 0)]
-    first = one[one["trial"] == 1]  # the whole network, then its depths
+    first = one[one["query"] == 1]  # the whole network, then its depths
     space = problem().space
     depths = [space.make({"heads": 3, "units": 6, "layers": n}).key for n in (3, 0, 1, 2)]
     assert list(first["key"]) == depths
@@ -88,15 +96,17 @@ def test_regret_by_hand(table: Path) -> None:
     rows = study.frame[(study.frame["searcher"] == "local") & (study.frame["seed"] == 2)]
     volumes = [hypervolume(placed(rows[["error", "parameters"]].to_numpy()[:n]), np.array([2.0, 2.0])) for n in range(1, 11)]
     regrets = study.regrets["toy"]
-    assert regrets.volumes["local"][2] == pytest.approx(volumes)
+    assert regrets.told["hypervolume"]["local"][2] == pytest.approx(volumes)
     assert regrets.possible["local"][2] == pytest.approx(best - np.array(volumes))
     together = hypervolume(placed(seen), np.array([2.0, 2.0]))
     assert regrets.seen["local"][2, -1] == pytest.approx(together - volumes[-1])
-    (row,) = [row for row in study.rows() if row["searcher"] == "local"]
-    finals = regrets.volumes["local"][:, -1]
+    early, *_, row = [row for row in study.rows() if row["searcher"] == "local"]
+    finals = regrets.told["hypervolume"]["local"][:, -1]
     assert row["hypervolume"] == pytest.approx(finals.mean())
     assert row["hypervolume_error"] == pytest.approx(finals.std(ddof=1) / np.sqrt(3))
-    assert row["regret_3"] == pytest.approx(regrets.possible["local"][:, 2].mean())
+    assert early["queries"] == 2
+    assert early["regret"] == pytest.approx(regrets.possible["local"][:, 1].mean())
+    assert row["cumulative_regret"] == pytest.approx(regrets.possible["local"].sum(axis=1).mean())
     assert 1 <= row["rank"] <= 2
 
 
@@ -106,7 +116,7 @@ def test_what_was_searched_is_not_searched_again(table: Path, monkeypatch: pytes
     after = bench(table)
     assert after.rows() == before.rows()
     with pytest.raises(pytest.fail.Exception):
-        bench(table, trials=11)
+        bench(table, queries=11)
 
 
 def test_a_search_that_is_stopped_keeps_what_it_had(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,13 +140,20 @@ def test_a_search_that_is_stopped_keeps_what_it_had(table: Path, monkeypatch: py
     assert resumed.frame["key"].tolist() == whole.frame["key"].tolist()
 
 
-def test_the_file_is_written_as_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows_file, "PAUSE", 0.0)
-    file = rows_file.RowsFile(tmp_path / "rows.parquet")
-    file.add("a", [{"x": 1}])
-    assert "a" in rows_file.RowsFile(tmp_path / "rows.parquet")
-    file.add("b", [{"x": 2}, {"x": 3}])
-    assert rows_file.RowsFile(tmp_path / "rows.parquet").of(["b"])["x"].tolist() == [2, 3]
+def test_who_is_killed_leaves_what_it_had(tmp_path: Path) -> None:
+    """Nothing was written at the end, and the last line only in part."""
+    path = tmp_path / "rows.parquet"
+    killed = SafeRowsFile(path)
+    killed.add("a", [{"x": 1}])
+    killed.add("b", [{"x": 2}, {"x": 3}])
+    killed.lines.write_text(killed.lines.read_text()[:-5])
+    left = SafeRowsFile(path)
+    assert ["a" in left, "b" in left] == [True, False]
+    left.add("b", [{"x": 4}, {"x": 5}])
+    again = SafeRowsFile(path)
+    assert again.of(["b", "a"])["x"].tolist() == [4, 5, 1]
+    assert not again.lines.exists()
+    assert SafeRowsFile(path).of(["a", "b"])["x"].tolist() == [1, 4, 5]
 
 
 def test_several_tables_have_ranks_together(table: Path) -> None:
@@ -148,7 +165,9 @@ def test_several_tables_have_ranks_together(table: Path) -> None:
         table=[str(table), str(pool)],
         searcher=["random", "mo-rea:4"],
         seeds=2,
-        trials=5,
+        queries=5,
+        at="5",
+        workers=1,
         to=table.parent / "two",
         progress=False,
     )
@@ -189,8 +208,8 @@ def test_another_objective(table: Path) -> None:
 def test_refusals(table: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown searcher `locl`"):
         bench(table, searcher=["locl"])
-    for wrong in ("mo-rea:many", "mo-rea:0", "local+aim"):
-        with pytest.raises(ConfigurationError, match="or one with more such as mo-rea:20 or local"):
+    for wrong in ("mo-rea:0", "mo-rea:4/", "mo-rea:4/0", "mo-rea:", "local+aim"):
+        with pytest.raises(ConfigurationError, match="or one with more: mo-rea:20, mo-rea:20/5, bananas:path or local"):
             bench(table, searcher=[wrong])
     with pytest.raises(ConfigurationError, match="needs a table with `body_parameters`"):
         bench(table, searcher=["local+aimed"])
@@ -213,16 +232,16 @@ def test_who_cannot_serve_is_left_out_where_nobody_asked(table: Path) -> None:
     pool = table.parent / "pool.parquet"
     distinct = {a.key: a for a in problem("medium").space.sample_many(40, np.random.default_rng(0))}.values()
     write_searchable(pool, _evaluated(distinct), {**SAID, "space": "medium"})
-    study = bench(pool, searcher=None, seeds=1, trials=3)
+    study = bench(pool, searcher=None, seeds=1, queries=3)
     assert study.searchers == ["random", "local", "mo-rea"]
     assert any("nsga2 was left out: `nsga2` needs a space of whole numbers" in note for note in study.said())
 
 
 def test_the_command(table: Path) -> None:
-    given = ["bench", "search", "--table", str(table), "--searcher", "random", "--seeds", "2", "--trials", "4"]
+    given = ["bench", "search", "--table", str(table), "--searcher", "random", "--seeds", "2", "--queries", "4"]
     result = CliRunner().invoke(app, [*given, "--to", str(table.parent / "out"), "--quiet"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert "regret, 4" in result.output
+    assert [line.split()[0] for line in result.output.splitlines() if " random " in line] == ["1", "2", "3", "4"]
     page = (table.parent / "out" / "search.html").read_text(encoding="utf-8")
     assert "Average ranks" in page
     assert "http" not in page.partition('id="figures">')[2].partition("</script>")[0]

@@ -1,0 +1,96 @@
+"""The searchers that a bench compares, by name: `local`, `mo-rea:20/5`, `bananas:path`, `local+aimed`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from secateur.architecture import Architecture
+from secateur.catalogue import check, find
+from secateur.errors import ConfigurationError
+from secateur.objectives import Bound
+from secateur.rng import Generator
+from secateur.runs.bench.problem import Problem
+from secateur.search import Aim, MoAsha
+from secateur.search.base import Searcher
+from secateur.search.mo_asha import rungs
+from secateur.search.model import ModelSearcher
+from secateur.spaces.pruning import PruningSpace
+from secateur.spaces.pruning.sizes import aimed
+
+#: What `+aimed` aims at: sizes of the body.
+BODY = "body_parameters"
+#: By what factor budgets rise: the first of these whose rungs a table has.
+ETAS = (3, 2, 4)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A searcher by name, with a population and the sample drawn from it where they are given (`mo-rea:20`, `mo-rea:20/5`),
+    with another encoding than its own (`bananas:path`), and with a share of its trials aimed at sizes where it is called so
+    (`local+aimed`): the share and the sizes that `secateur prune` has by default."""
+
+    name: str
+    searcher: str
+    population: int | None = None
+    sample: int | None = None
+    encoding: str | None = None
+    aimed: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises ConfigurationError, UnknownNameError."""
+        plain, plus, more = text.partition("+")
+        name, colon, detail = plain.partition(":")
+        check("searcher", name, "bench")
+        sizes = re.fullmatch(r"([1-9]\d*)(?:/([1-9]\d*))?", detail)
+        if (plus and more != "aimed") or (colon and not sizes and not re.fullmatch("[a-z][a-z-]*", detail)):
+            raise ConfigurationError(
+                f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path or local+aimed."
+            )
+        if colon and not sizes:
+            check("encoding", detail)
+            return cls(text, name, encoding=detail, aimed=bool(plus))
+        population, sample = (int(n) if n else None for n in (sizes.groups() if sizes else (None, None)))
+        return cls(text, name, population, sample, aimed=bool(plus))
+
+    def build(self, problem: Problem, seed: int, trials: int, depths: bool) -> Searcher:
+        """A new searcher for so many trials. Raises ConfigurationError where it cannot serve the table."""
+        kind = find("searcher", self.searcher)
+        space = problem.table.space
+        given: dict[str, Any] = {"seed": seed, "take_extra": depths, **kind.sizes(trials, self.population, self.sample)}
+        if self.aimed:
+            given["aim"] = Aim(self._drawn(problem), find("run", "prune").settings.aimed)
+        if self.encoding is not None:
+            if not issubclass(kind, ModelSearcher):
+                raise ConfigurationError(f"`{self.name}`: the searcher `{self.searcher}` has no encoding to choose.")
+            given["encoding"] = find("encoding", self.encoding)(space)
+        if issubclass(kind, MoAsha):
+            given |= self._budgets(problem)
+        searcher: Searcher = kind(space, problem.objectives, **given)
+        return searcher
+
+    def _budgets(self, problem: Problem) -> dict[str, Any]:
+        """The least and the largest budget and the factor between rungs, of which the table has each."""
+        has = problem.budgets
+        if len(has) < 2:
+            said = ", ".join(f"{b:g}" for b in has) or "none"
+            raise ConfigurationError(
+                f"`{self.name}` stops trainings early: the table `{problem.name}` needs several budgets up to the one that "
+                f"drives, it has: {said}."
+            )
+        factors = (*ETAS, *range(5, int(has[-1] / has[0]) + 2))
+        eta = next(eta for eta in factors if set(rungs(has[0], has[-1], eta)) <= set(has))
+        return {"least": has[0], "most": has[-1], "eta": eta}
+
+    def _drawn(self, problem: Problem) -> Callable[[Generator], Architecture]:
+        """Draws of networks just below each level. Raises ConfigurationError where the table does not hold all sizes."""
+        space, table = problem.table.space, problem.table.table
+        if not isinstance(space, PruningSpace) or BODY not in table.names:
+            raise ConfigurationError(f"`{self.name}` needs a table with `{BODY}` of all networks of a pruning space.")
+        sizes = dict(zip(table.keys, table.column(BODY).tolist(), strict=True))
+        levels = find("run", "prune").settings.usual("polish_at")
+        limits = [Bound.parse(level).resolve(max(sizes.values())) for level in levels]
+        return aimed(space, lambda plan: sizes[plan.key], limits)

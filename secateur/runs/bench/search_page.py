@@ -1,0 +1,95 @@
+"""The sections of the page of `secateur bench search`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.report.bench_page import Section, courses_figure
+from secateur.report.charts import Figure
+from secateur.report.numbers import title
+from secateur.report.rows import Column, Table
+from secateur.report.significance_page import critical_difference_figure, significance_figure
+from secateur.runs.bench.search_courses import Arrays
+from secateur.runs.bench.significance import LEVEL, Pair
+
+if TYPE_CHECKING:
+    from secateur.runs.bench.search_results import SearchStudy
+
+
+def sections(study: SearchStudy) -> Iterator[Section]:
+    """The final table, regrets over queries or time, what was found, ranks, and whether searchers differ."""
+    sought = "; ".join(f"{p.name}: {' and '.join(title(o.name) for o in p.objectives)}" for p in study.problems)
+    yield Section("Searchers", f"Objectives of {sought}.", study.shown())
+    courses = study.regrets
+    means = {table: _means(study, found.possible, "regret") for table, found in courses.items()}
+    yield Section("Regret", "Means over seeds; the bands are from the 10 % to the 90 % quantile.", figures=means)
+    middles = {table: _medians(study, found.possible) for table, found in courses.items()}
+    yield Section("Regret, medians", "The bands are the quartiles.", figures=middles)
+    for table, found in courses.items():
+        told = {measure: _means(study, arrays, measure, log=False) for measure, arrays in found.told.items()}
+        yield Section(f"Found on {table}", "Of the best so far: means over seeds, 10 % to 90 % quantiles.", figures=told)
+    sums = {table: _means(study, found.cumulative, "cumulative regret", log=False) for table, found in courses.items()}
+    yield Section("Cumulative regret", "Means over seeds, 10 % to 90 % quantiles.", figures=sums)
+    ranks = {name: (study.grid, rank, rank, rank) for name, rank in study.ranks.items()}
+    drawn = {"over all tables and seeds": courses_figure(ranks, study.unit, "average rank", study.searchers)}
+    yield Section("Average ranks", "1 is the best.", figures=drawn)
+    if study.critical is not None:
+        yield _critical(study)
+    for table, by in study.pairs.items():
+        yield Section(f"Pairs on {table}", _PAIRS, _pairs_table(by), {m: _matrix(study, m, found) for m, found in by.items()})
+
+
+_PAIRS = (
+    "In the end, over paired seeds: p-values of Wilcoxon's signed-rank test, corrected for the number of pairs (Holm). "
+    f"Green: the one on the left has the better values, orange: the worse ones, grey: the two do not differ at {LEVEL:g}. "
+    "Differences are means, the first less the second, with 95 % intervals by the bootstrap."
+)
+
+
+def _means(study: SearchStudy, arrays: Arrays, y: str, log: bool = True) -> Figure:
+    series = {n: (study.grid, v.mean(axis=0), *np.quantile(v, (0.1, 0.9), axis=0)) for n, v in arrays.items()}
+    return courses_figure(series, study.unit, y, study.searchers, log=log)
+
+
+def _medians(study: SearchStudy, arrays: Arrays) -> Figure:
+    series = {n: (study.grid, *np.quantile(v, (0.5, 0.25, 0.75), axis=0)) for n, v in arrays.items()}
+    return courses_figure(series, study.unit, "regret", study.searchers, log=True)
+
+
+def _critical(study: SearchStudy) -> Section:
+    found = study.critical
+    assert found is not None
+    of = "the seeds of one table, and says nothing of others" if len(study.problems) == 1 else "tables and seeds"
+    caption = (
+        f"Average ranks in the end over {found.blocks:,} blocks. Friedman's test: p = {found.p:.2g}. Searchers that a bar "
+        f"joins do not differ by Nemenyi's test at {LEVEL:g} (Demšar 2006); a block is one of {of}."
+    )
+    drawing = critical_difference_figure(found.ranks, found.distance, found.groups, study.searchers)
+    return Section("Critical difference", caption, figures={"average ranks": drawing})
+
+
+def _matrix(study: SearchStudy, measure: str, found: list[Pair]) -> Figure:
+    larger_is_better = measure != "regret" and measure.partition("@")[0] in {
+        m for p in study.problems for m in p.table.maximise
+    }
+    cells = {}
+    for pair in found:
+        first_better = (pair.difference > 0) == larger_is_better
+        cells[pair.first, pair.second] = pair.corrected, first_better
+        cells[pair.second, pair.first] = pair.corrected, not first_better
+    return significance_figure(study.searchers, cells)
+
+
+def _pairs_table(by: Mapping[str, list[Pair]]) -> Table:
+    columns = [Column("measure", "measure"), Column("first", "first"), Column("second", "second")]
+    columns += [Column("difference", "difference", "number"), Column("interval", "95 % interval")]
+    columns += [Column("p", "p", "number"), Column("corrected", "p, corrected", "number")]
+    rows = [
+        {**pair.as_dict(), "measure": measure, "interval": f"{pair.low:.3g} to {pair.high:.3g}"}
+        for measure, found in by.items()
+        for pair in found
+    ]
+    return Table(columns, rows)

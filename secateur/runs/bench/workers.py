@@ -1,0 +1,135 @@
+"""Tasks in processes of their own, side by side: each has one thread, and is made ready once."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
+
+from secateur.errors import StudyError
+
+#: Libraries read these as they load.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+#: A new interpreter that does not run the user's script again.
+_CODE = "from secateur.runs.bench.workers import serve; serve()"
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def side_by_side(prepare: str, given: Any, tasks: Sequence[Any], workers: int) -> Iterator[tuple[int, Any]]:
+    """The place of each task and what came of it, as they end.
+
+    Every process calls `prepare` ("module:function") with what is `given`, and then what that returned with one task after the
+    other. An error of a task is raised here.
+    """
+    waiting = iter(enumerate(tasks))
+    running = [_Worker(prepare, given) for _ in range(min(workers, len(tasks)))]
+    try:
+        with DefaultSelector() as selector:
+            for worker, (place, task) in zip(running, waiting, strict=False):
+                worker.begin(place, task)
+                selector.register(worker.answers, EVENT_READ, worker)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    ready: _Worker = key.data
+                    place, found = ready.place, ready.take()
+                    following = next(waiting, None)
+                    if following is None:
+                        selector.unregister(ready.answers)
+                    else:
+                        ready.begin(*following)
+                    yield place, found
+    finally:
+        for worker in running:
+            worker.end()
+
+
+class _Worker:
+    """One process, and the place of the task it is at."""
+
+    place: int
+
+    def __init__(self, prepare: str, given: Any) -> None:
+        environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-c", _CODE]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._tasks, self.answers = self._process.stdin, self._process.stdout
+        self._send((prepare, given))
+
+    def begin(self, place: int, task: Any) -> None:
+        self.place = place
+        self._send(task)
+
+    def take(self) -> Any:
+        try:
+            found = _read(self.answers.read)
+        except EOFError:
+            code = self._process.wait()
+            raise StudyError(f"a worker process ended (exit code {code}); out of memory? Run the same command again.") from None
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _send(self, message: Any) -> None:
+        data = pickle.dumps(message)
+        self._tasks.write(len(data).to_bytes(8, "big") + data)
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._tasks.close()
+        self.answers.close()
+
+
+def serve() -> None:
+    """The loop of a worker: what to be ready for, then tasks, until there is nothing more to read."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    work: Callable[[Any], Any] | None = None
+    while True:
+        try:
+            message = _read(sys.stdin.buffer.read)
+        except EOFError:
+            return
+        try:
+            if work is None:
+                prepare, given = message
+                module, _, name = prepare.partition(":")
+                work = getattr(import_module(module), name)(given)
+                continue
+            found = work(message)
+        except Exception as error:
+            found = error
+        data = pickle.dumps(found)
+        try:
+            answers.write(len(data).to_bytes(8, "big") + data)
+            answers.flush()
+        except OSError:  # who asked was killed
+            return
+
+
+def _read(read: Callable[[int], bytes | None]) -> Any:
+    """The next message. Raises EOFError where there is none."""
+
+    def exactly(n: int) -> bytes:
+        parts = b""
+        while len(parts) < n:
+            part = read(n - len(parts))
+            if not part:
+                raise EOFError
+            parts += part
+        return parts
+
+    return pickle.loads(exactly(int.from_bytes(exactly(8), "big")))
