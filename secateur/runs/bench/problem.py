@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
-from secateur.errors import ConfigurationError, UnknownNameError
-from secateur.objectives import QUANTITIES, Objective
-from secateur.tables.searchable import SearchTable
+from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
+from secateur.tables.searchable import Reported, SearchTable
 from secateur.tables.table import Table
 
 
-class Measure(NamedTuple):
-    """A column or curve of a table at a budget; None is the end of training."""
-
-    metric: str
-    budget: float | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """`test` or `test@200`. Raises ConfigurationError."""
-        metric, at, budget = text.partition("@")
-        try:
-            return cls(metric, float(budget) if at else None)
-        except ValueError:
-            raise ConfigurationError(f"`{text}` must be a column, or one at a budget such as {metric}@200.") from None
-
-    def __str__(self) -> str:
-        return self.metric if self.budget is None else f"{self.metric}@{self.budget:g}"
+def measure(text: str) -> Reported:
+    """`test` or `test@200`. Raises ConfigurationError."""
+    metric, at, budget = text.partition("@")
+    try:
+        return Reported(metric, float(budget) if at else None)
+    except ValueError:
+        raise ConfigurationError(f"`{text}` must be a column, or one at a budget such as {metric}@200.") from None
 
 
 @dataclass(frozen=True)
@@ -42,17 +32,20 @@ class Problem:
     table: SearchTable
     objectives: tuple[Objective, ...]
     budget: float | None = None
-    reported: tuple[Measure, ...] = ()
+    reported: tuple[Reported, ...] = ()
 
     @classmethod
     def of(cls, table: SearchTable, objectives: Sequence[str], budget: float | None, reported: Sequence[str] | None) -> Self:
-        """What is not given is as the table's metadata says. Raises ConfigurationError for what the table does not have."""
+        """What is not given is as the table's metadata says. Raises UnknownNameError, DataError for what the table lacks."""
         names = tuple(dict.fromkeys(objectives)) or table.objectives
+        every = table.table.budgets
         budget = table.budget if budget is None else budget
-        told = table.reported if reported is None else [Measure.parse(text) for text in reported]
-        found = cls(table, tuple(_objective(table, name) for name in names), budget, tuple(Measure(*m) for m in told))
-        for measure in (*(Measure(name, budget) for name in names), *found.reported):
-            _check(table, measure)
+        if budget is None and every.ndim == 1 and len(every):
+            budget = float(every[-1])
+        told = table.reported if reported is None else tuple(map(measure, reported))
+        found = cls(table, tuple(map(table.objective, names)), budget, told)
+        for one in (*(Reported(name, budget) for name in names), *told):
+            _check(table, one)
         return found
 
     @property
@@ -60,28 +53,28 @@ class Problem:
         return self.table.name
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[Reported, ...]:
         """What is told of the best network: the objective that it is best in, then what is reported."""
-        drive = Measure(self.objectives[0].name, self.budget)
+        drive = Reported(self.objectives[0].name, self.budget)
         return (drive, *(measure for measure in self.reported if measure != drive))
 
     @property
     def budgets(self) -> tuple[float, ...]:
         """The budgets of the table up to the one that drives, by which trainings may be stopped."""
         most = np.inf if self.budget is None else self.budget
-        return tuple(b for b in known_budgets(self.table) if b <= most)
+        return tuple(sorted({float(b) for b in np.ravel(self.table.table.budgets) if b <= most}))
 
     @property
     def points(self) -> np.ndarray:
         """The minimised objectives (n, m) of all networks that have them."""
-        every = np.column_stack([o.sign * self.column(Measure(o.name, self.budget)) for o in self.objectives])
+        every = np.column_stack([o.sign * self.column(Reported(o.name, self.budget)) for o in self.objectives])
         return every[np.isfinite(every).all(axis=1)]
 
-    def column(self, measure: Measure) -> np.ndarray:
+    def column(self, measure: Reported) -> np.ndarray:
         """A measure of each network of the table, means over its trainings; NaN where it is not known."""
         return self._means.column(measure.metric, measure.budget)
 
-    def rows(self, keys: Sequence[str]) -> np.ndarray:
+    def rows(self, keys: Iterable[str]) -> np.ndarray:
         """Where the networks of these keys stand in columns."""
         return np.array([self._places[key] for key in keys], dtype=int)
 
@@ -102,24 +95,13 @@ class Problem:
         return {key: row for row, key in enumerate(self._means.keys)}
 
 
-def known_budgets(table: SearchTable) -> list[float]:
-    """The budgets that a table has curves at."""
-    return sorted({float(b) for b in np.ravel(table.table.budgets) if np.isfinite(b)})
-
-
-def _objective(table: SearchTable, name: str) -> Objective:
-    usual = QUANTITIES[name].direction if name in QUANTITIES else "min"
-    return Objective(name, "max" if name in table.maximise else usual)
-
-
-def _check(table: SearchTable, measure: Measure) -> None:
-    """Raise UnknownNameError or ConfigurationError for a column or budget that the table lacks, with those it has."""
-    if measure.metric not in table.table.names:
-        raise UnknownNameError("column", measure.metric, table.table.names, f"They are those of the table {table.name}.")
+def _check(table: SearchTable, measure: Reported) -> None:
+    """Raise UnknownNameError, DataError or ConfigurationError for a column or budget that the table lacks."""
+    table.objective(measure.metric)
+    table.table.require(measure.metric, measure.budget)
     if np.isfinite(table.table.column(measure.metric, measure.budget)).any():
         return
-    has = [f"{b:g}" for b in known_budgets(table) if np.isfinite(table.table.column(measure.metric, b)).any()]
-    at = "the end of training" if measure.budget is None else f"budget {measure.budget:g}"
+    has = [f"{b:g}" for b in np.unique(table.table.budgets) if np.isfinite(table.table.column(measure.metric, b)).any()]
     raise ConfigurationError(
-        f"the table `{table.name}` has no `{measure.metric}` at {at}; it has it at: {', '.join(has) or 'no budget'}."
+        f"no network of the table `{table.name}` has `{measure}`. It is known at: {', '.join(has) or 'none'}."
     )

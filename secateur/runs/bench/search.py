@@ -12,7 +12,7 @@ from secateur.catalogue import explained
 from secateur.errors import ConfigurationError, MissingExtraError, SecateurError, UnknownNameError
 from secateur.paths import reason
 from secateur.runs.bench.contenders import Contender
-from secateur.runs.bench.problem import Measure, Problem
+from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search_results import SEARCHES, SearchStudy
 from secateur.runs.bench.searching import Search
@@ -33,7 +33,7 @@ class SearchSettings(Settings):
     """The settings of `secateur bench search`."""
 
     table: list[str] = option(
-        about="A table by name (prune-sst2, prune-stsb, prune-mrpc, …) or a Parquet file; repeat it for several."
+        about="A table by name (prune-sst2, prune-stsb, prune-mrpc, nb201 once imported, …) or a file; repeat it for several."
     )
     searcher: list[str] | None = option(
         None,
@@ -48,6 +48,7 @@ class SearchSettings(Settings):
         None,
         "The budget of an evaluation, such as epochs; by default what the table names, else all of the training.",
         above=0,
+        most=10**9,
     )
     report: list[str] | None = option(
         None,
@@ -59,7 +60,10 @@ class SearchSettings(Settings):
         None, f"Networks that a search asks for: {QUERIES} by default.", least=1, most=MOST_TRIALS, flag="--queries --trials"
     )
     seconds: float | None = option(
-        None, "Simulated seconds of a search, on a table that has times, in the place of a number of queries.", above=0
+        None,
+        "Simulated seconds of a search, on a table that has times, in the place of a number of queries.",
+        above=0,
+        most=10**10,
     )
     at: str | list[int] | None = option(
         None, "After how many queries (or seconds) results are told, such as 50,100,150; by default after each quarter."
@@ -73,7 +77,7 @@ class SearchSettings(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         readings: list[Callable[[], Any]] = [lambda t=text: Contender.parse(t) for text in self.searcher or ()]  # type: ignore[misc]
-        readings += [lambda t=text: Measure.parse(t) for text in self.report or ()]  # type: ignore[misc]
+        readings += [lambda t=text: measure(t) for text in self.report or ()]  # type: ignore[misc]
         if self.sound("queries", "seconds"):
             readings.append(lambda: self.shown_at)
         for read in readings:

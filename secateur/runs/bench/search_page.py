@@ -11,9 +11,9 @@ from secateur.report.bench_page import Section, courses_figure
 from secateur.report.charts import Figure
 from secateur.report.numbers import title
 from secateur.report.rows import Column, Table
-from secateur.report.significance_page import critical_difference_figure, significance_figure
+from secateur.report.significance_page import LEVEL, critical_difference_figure, significance_figure
 from secateur.runs.bench.search_courses import Arrays
-from secateur.runs.bench.significance import LEVEL, Pair
+from secateur.runs.bench.significance import Pair
 
 if TYPE_CHECKING:
     from secateur.runs.bench.search_results import SearchStudy

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from secateur.architecture import Architecture, digest
-from secateur.estimators.base import Evaluation
+from secateur.architecture import digest
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.problem import Problem
 from secateur.search.base import Searcher
@@ -17,15 +15,6 @@ from secateur.study import Stop, Study
 from secateur.study.memory_store import MemoryStore
 from secateur.tables import TableEstimator
 from secateur.trial import Trial
-
-
-class _AtBudget(TableEstimator):
-    """Answers at the budget that drives a search where a searcher names none."""
-
-    drive: float | None = None
-
-    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        return super().evaluate(architectures, self.drive if budget is None else budget)
 
 
 @dataclass(frozen=True)
@@ -67,8 +56,7 @@ class Search:
             times.append(time.thread_time() - began)
             clocks.append((clocks[-1] if clocks else 0.0) + (trial.seconds or 0.0))
 
-        estimator = _AtBudget(self.problem.table.table, names, beside=beside)
-        estimator.drive = self.problem.budget
+        estimator = TableEstimator(self.problem.table.table, names, budget=self.problem.budget, beside=beside)
         study = Study(MemoryStore(), self.searcher(), [estimator], self.problem.objectives, on_trial=ended)
         study.run(Stop(trials=self.queries, seconds=self.seconds))
         timed = self.problem.table.table.seconds is not None

@@ -1,0 +1,152 @@
+"""Searches of tables by one objective: what is told of the best network so far, over queries and over simulated time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import secateur
+from secateur.errors import ConfigurationError, DataError, UnknownNameError
+from secateur.runs.bench.search_courses import course_grid, incumbents
+from secateur.spaces.pruning import Shape
+from secateur.tables.searchable import open_table, write_searchable
+from secateur.testing.toys import Toy, toy
+
+BUDGETS = [1.0, 3.0, 9.0]
+SAID: dict[str, Any] = {
+    "space": "small",
+    "shape": {"layers": 3, "heads": 3, "units": 6},
+    "objectives": ["score"],
+    "maximise": ["score", "test"],
+    "budget": 3,
+    "reported": [{"metric": "test", "budget": 9}],
+    "about": "a toy",
+}
+
+
+def problem() -> Toy:
+    return toy("small", shape=Shape(layers=3, heads=3, units=6))
+
+
+def rows() -> list[dict[str, Any]]:
+    """Scores that rise with the budget, by their own noise; the test score is another one, and known at the end only."""
+    rng = np.random.default_rng(0)
+    found = []
+    for architecture in problem().space.every():
+        error = problem().evaluate(architecture)["error"]
+        score = [100 - 50 * error - 10 / b + rng.normal() / b for b in BUDGETS]
+        told = {"score": score, "test": [np.nan, np.nan, score[-1] - 2 + 0.1 * rng.normal()]}
+        seconds = [b * (1 + error) for b in BUDGETS]
+        found.append(
+            {"architecture": architecture, "parameters": 100 * (1 - error), "budgets": BUDGETS, **told, "seconds": seconds}
+        )
+    return found
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    write_searchable(tmp_path / "toy.parquet", rows(), SAID)
+    return tmp_path / "toy.parquet"
+
+
+def bench(table: Path, **changes: Any) -> Any:
+    given: dict[str, Any] = {"searcher": ["random", "local", "mo-rea:4/3"], "seeds": 4, "workers": 1, "progress": False}
+    given |= {"to": table.parent / "out", "depths": False} | ({} if "seconds" in changes else {"queries": 12})
+    return secateur.bench_search(table=[str(table)], **{**given, **changes})
+
+
+def test_told_is_the_best_by_the_driving_value(table: Path) -> None:
+    """By hand: of the networks asked for so far, the one of the best score at budget 3, its test score at 9 and its regret."""
+    study = bench(table)
+    known = {row["architecture"].key: row for row in rows()}
+    best = max(row["score"][1] for row in known.values())
+    for searcher in ("random", "local", "mo-rea:4/3"):
+        seen = study.frame[(study.frame["searcher"] == searcher) & (study.frame["seed"] == 2)]
+        keys = list(seen["key"])
+        assert list(seen["score"]) == [known[key]["score"][1] for key in keys]
+        found = [max(keys[:n], key=lambda key: known[key]["score"][1]) for n in range(1, 13)]
+        courses = study.regrets["toy"]
+        assert list(courses.told) == ["score@3", "test@9"]
+        assert courses.told["score@3"][searcher][2] == pytest.approx([known[key]["score"][1] for key in found])
+        assert courses.told["test@9"][searcher][2] == pytest.approx([known[key]["test"][2] for key in found])
+        assert courses.possible[searcher][2] == pytest.approx([best - known[key]["score"][1] for key in found])
+        every = np.cumsum([best - known[key]["score"][1] for key in keys])
+        assert courses.cumulative[searcher][2] == pytest.approx(every)
+    reached = max(known[key]["score"][1] for key in study.frame["key"])
+    assert courses.seen["local"] == pytest.approx(courses.possible["local"] - (best - reached))
+
+
+def test_rows_are_told_where_asked(table: Path) -> None:
+    study = bench(table, at=[5, 12])
+    told = [row for row in study.rows() if row["searcher"] == "local"]
+    assert [row["queries"] for row in told] == [5, 12]
+    values = study.regrets["toy"].told["test@9"]["local"][:, 4]
+    assert told[0]["test@9"] == pytest.approx(values.mean())
+    assert told[0]["test@9_error"] == pytest.approx(values.std(ddof=1) / 2)
+    assert told[0]["test@9_median"] == pytest.approx(np.median(values))
+    assert told[0]["test@9_q90"] == pytest.approx(np.quantile(values, 0.9))
+    assert [row["queries"] for row in bench(table).rows() if row["searcher"] == "local"] == [3, 6, 9, 12]
+
+
+def test_objective_budget_and_report_can_be_asked_for(table: Path) -> None:
+    """A column that is minimised, at another budget, and another measure of what is found."""
+    study = bench(table, objective=["parameters"], budget=9.0, report=["score@1", "score"])
+    courses = study.regrets["toy"]
+    assert list(courses.told) == ["parameters@9", "score@1", "score"]
+    least = min(row["parameters"] for row in rows())
+    assert courses.possible["random"] == pytest.approx(courses.told["parameters@9"]["random"] - least)
+
+
+def test_workers_find_the_same(table: Path) -> None:
+    """In other processes, and in another order: the same rows, but for the time they took."""
+    alone = bench(table).frame.drop(columns="seconds").reset_index(drop=True)
+    beside = bench(table, workers=3, to=table.parent / "beside").frame.drop(columns="seconds").reset_index(drop=True)
+    assert beside.equals(alone)
+
+
+def test_of_equals_the_first_is_the_best() -> None:
+    rng = np.random.default_rng(0)
+    values, budgets = rng.integers(0, 4, 50).astype(float), rng.choice([1.0, 3.0, 9.0], 50)
+    for n, found in enumerate(incumbents(values, budgets), 1):
+        most = budgets[:n].max()
+        places = [i for i in range(n) if budgets[i] == most]
+        assert found == min(places, key=lambda i: (values[i], i))
+
+
+def test_the_grid_has_where_results_are_told() -> None:
+    assert course_grid(12, [3, 12], False).tolist() == list(range(1, 13))
+    long = course_grid(100_000, [77], False)
+    assert len(long) == 501
+    assert {77.0, 100_000.0} < set(long.tolist())
+    assert (long == long.round()).all()
+
+
+def test_refusals(table: Path) -> None:
+    with pytest.raises(UnknownNameError, match="unknown column `scor`"):
+        bench(table, objective=["scor"])
+    with pytest.raises(UnknownNameError, match="unknown column `tes`"):
+        bench(table, report=["tes@9"])
+    with pytest.raises(DataError, match="has no budget 5"):
+        bench(table, budget=5.0)
+    with pytest.raises(ConfigurationError, match="no network of the table `toy` has `test@3`"):
+        bench(table, objective=["test"])
+    with pytest.raises(ConfigurationError, match="`test@many` must be a column, or one at a budget such as test@200"):
+        bench(table, report=["test@many"])
+    for at in ("5,13", "0,5", "", "five", [0]):
+        with pytest.raises(ConfigurationError, match="`at` must"):
+            bench(table, at=at)
+    with pytest.raises(ConfigurationError, match="`workers` must be at least 1"):
+        bench(table, workers=0)
+    with pytest.raises(ConfigurationError, match="`queries` and `seconds` both"):
+        bench(table, queries=3, seconds=5.0)
+    with pytest.raises(ConfigurationError, match="unknown encoding `pat`"):
+        bench(table, searcher=["ehvi:pat"])
+    with pytest.raises(ConfigurationError, match="`random` has no encoding to choose"):
+        bench(table, searcher=["random:vector"])
+    write_searchable(table, [{k: v for k, v in row.items() if k != "seconds"} for row in rows()], SAID)
+    assert open_table(str(table)).table.seconds is None
+    with pytest.raises(ConfigurationError, match="the table `toy` has no times"):
+        bench(table, seconds=5.0)
