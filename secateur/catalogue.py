@@ -57,6 +57,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     },
     "predictor": {
         "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),
+        "dngo": Entry("secateur.predictors:Dngo", "Bayesian linear regression on a network's last layer"),
+        "mlp": Entry("secateur.predictors:MlpEnsemble", "the ensemble of networks of BANANAS"),
+        "trees": Entry("secateur.predictors:BoostedTrees", "gradient-boosted trees"),
+        "forest": Entry("secateur.predictors:Forest", "a random forest"),
     },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),

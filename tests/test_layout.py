@@ -97,7 +97,7 @@ RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "scipy", "botorch", "optuna", "plotly", "moocore", "sqlalchemy")
-HEAVY += ("datasets", "lm_eval")
+HEAVY += ("datasets", "lm_eval", "lightgbm")
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,6 +1,10 @@
 """Vectors → mean and deviation. Libraries load when a predictor that needs them is made."""
 
 from secateur.predictors.base import Fitted, Predictor
+from secateur.predictors.dngo import Dngo
+from secateur.predictors.forest import Forest
 from secateur.predictors.gaussian_process import GaussianProcess
+from secateur.predictors.mlp import MlpEnsemble
+from secateur.predictors.trees import BoostedTrees
 
-__all__ = ["Fitted", "GaussianProcess", "Predictor"]
+__all__ = ["BoostedTrees", "Dngo", "Fitted", "Forest", "GaussianProcess", "MlpEnsemble", "Predictor"]

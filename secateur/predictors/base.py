@@ -17,7 +17,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def predict(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means and deviations, (k, m) each, at vectors (k, d)."""
+        """Means and deviations, (k, m) each, of what would be observed at vectors (k, d): noise is part of a deviation."""
 
 
 class Predictor(ABC):
@@ -29,6 +29,10 @@ class Predictor(ABC):
     def refuses(cls, encoding: Encoding) -> str | None:
         """Why it cannot learn from the vectors of an encoding, or None where it can."""
         return None
+
+    def for_encoding(self, encoding: Encoding) -> Predictor:
+        """This predictor, told of the encoding whose vectors it will get; most learn from any vectors."""
+        return self
 
     @abstractmethod
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted | None:

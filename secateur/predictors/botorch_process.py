@@ -14,6 +14,9 @@ from linear_operator.utils.errors import NanError, NotPSDError
 
 from secateur.predictors.base import Fitted
 
+#: Inputs that are predicted at once: a posterior holds their covariances, the square of this number.
+CHUNK = 1000
+
 
 class FittedProcess(Fitted):
     """`model` is BoTorch's own, for acquisition functions that can use more than means and deviations."""
@@ -23,9 +26,13 @@ class FittedProcess(Fitted):
         self.targets = targets.numpy()
 
     def predict(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        parts = []
         with torch.no_grad():
-            posterior = self.model.posterior(torch.as_tensor(inputs, dtype=torch.float64))
-        return posterior.mean.numpy(), posterior.variance.sqrt().numpy()
+            for some in torch.as_tensor(inputs, dtype=torch.float64).split(CHUNK):
+                posterior = self.model.posterior(some, observation_noise=True)
+                parts.append((posterior.mean.numpy(), posterior.variance.detach().sqrt().numpy()))
+        means, deviations = (np.concatenate(several) for several in zip(*parts, strict=True))
+        return means, deviations
 
 
 def fitted(inputs: np.ndarray, targets: np.ndarray, waiting: np.ndarray, iterations: int, seed: int) -> FittedProcess | None:
