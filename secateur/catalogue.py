@@ -36,7 +36,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     },
     "searcher": {
         "random": Entry("secateur.search:Random", "random draws"),
-        "local": Entry("secateur.search:LocalSearch", "one change to a member of the front"),
+        "local": Entry("secateur.search:LocalSearch", "one change to a member of the front, with restarts"),
         "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),

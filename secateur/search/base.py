@@ -16,6 +16,7 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Objective, matrix
 from secateur.pareto import non_dominated
 from secateur.rng import Generator, generator
+from secateur.search.running_front import RunningFront
 from secateur.spaces.base import Space
 from secateur.trial import Status, Trial, level
 
@@ -68,9 +69,7 @@ class Searcher(ABC):
         #: What was asked and not told yet, by proposal number.
         self.pending: dict[int, Trial] = {}
         #: The front at the largest budget that was told.
-        self._front: list[Trial] = []
-        self._front_points = np.zeros((0, len(self.objectives)))
-        self._largest = -math.inf
+        self._best = RunningFront(len(self.objectives))
 
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
@@ -124,7 +123,7 @@ class Searcher(ABC):
         self.seen.add(trial.point)
         self.history.append(trial)
         if trial.complete:
-            self._update_front(trial)
+            self._best.add(trial, self.points([trial])[0])
         self._learn(trial)
 
     def restore(self, history: Sequence[Trial], pending: Sequence[Trial] = ()) -> None:
@@ -190,26 +189,9 @@ class Searcher(ABC):
             return None
         return next((o.name for o in self.objectives if not math.isfinite(trial.values.get(o.name, math.nan))), None)
 
-    def _update_front(self, trial: Trial) -> None:
-        # One comparison with the front per result: a front of all results per ask would cost more with every trial.
-        point, spent = self.points([trial])[0], level(trial.budget)
-        if spent < self._largest:
-            return
-        if spent > self._largest:  # a value at a smaller budget says nothing beside one at this
-            self._largest, self._front, self._front_points = spent, [], self._front_points[:0]
-        front = self._front_points
-        no_worse = np.all(front <= point, axis=1)
-        if np.any(no_worse & np.any(front < point, axis=1)):
-            return
-        if any(t.key == trial.key for t, equal in zip(self._front, no_worse, strict=True) if equal):
-            return
-        keep = ~(np.all(point <= front, axis=1) & np.any(point < front, axis=1))
-        self._front = [t for t, kept in zip(self._front, keep, strict=True) if kept] + [trial]
-        self._front_points = np.vstack([front[keep], point])
-
     def complete(self, budget: float | None = None) -> list[Trial]:
         """The complete results at a budget, by default the largest so far: values at different budgets do not compare."""
-        wanted = self._largest if budget is None else budget
+        wanted = self._best.largest if budget is None else budget
         return [t for t in self.history if t.complete and level(t.budget) == wanted]
 
     def points(self, trials: Sequence[Trial]) -> np.ndarray:
@@ -220,6 +202,6 @@ class Searcher(ABC):
         """The non-dominated complete results at a budget, by default the largest so far, in the order told; at the largest,
         one result per architecture and point."""
         if budget is None:
-            return list(self._front)
+            return list(self._best.trials)
         found = self.complete(budget)
         return [t for t, kept in zip(found, non_dominated(self.points(found)), strict=True) if kept]

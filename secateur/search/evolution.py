@@ -100,7 +100,7 @@ class Evolution(Searcher):
         if trial.id is None:
             return
         self._told += 1
-        if self._told >= self._next and self._front:
+        if self._told >= self._next and self._best.trials:
             self.iteration += 1
             self._next = self._told + self.children
             self.parents = self._drawn(generator(self.seed, "parents", self.iteration))
@@ -109,9 +109,9 @@ class Evolution(Searcher):
 
     def _drawn(self, rng: Generator) -> list[Architecture]:
         """The parents of an iteration, from the front as it is now."""
-        front = self._front
+        front = self._best.trials
         if self.hull:
-            front = [r for r, kept in zip(front, convex_hull(self._front_points), strict=True) if kept]
+            front = [r for r, kept in zip(front, convex_hull(self._best.points), strict=True) if kept]
         visits = np.array([self.visits.get(r.architecture.key, 0) for r in front], dtype=np.float64)
         # Scaled to 0…1, as the authors do: the most visited is drawn half as often as the least visited.
         weights = 1 / (1 + (visits - visits.min()) / max(np.ptp(visits), 1.0))
@@ -152,7 +152,7 @@ class Evolution(Searcher):
 
     def _nearly(self) -> list[Architecture]:
         """Results that break bounds by the least, once the population is in and none is feasible."""
-        if self._told < self.population or self._front:
+        if self._told < self.population or self._best.trials:
             return []
         excess = [(e, i) for i, r in enumerate(self.history) if (e := self._excess(r)) > 0]
         return [self.history[i].architecture for _, i in sorted(excess)[: self._size]]

@@ -53,8 +53,8 @@ class MoRea(Searcher):
         return {"population": population, "sample": sample}
 
     def _learn(self, trial: Trial) -> None:
-        if trial.complete and level(trial.budget) == self._largest:
-            if self.members and level(self.members[-1].budget) < self._largest:
+        if trial.complete and level(trial.budget) == self._best.largest:
+            if self.members and level(self.members[-1].budget) < self._best.largest:
                 self.members.clear()  # values at a smaller budget do not compare with this one's
             self.members.append(trial)
 

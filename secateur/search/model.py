@@ -69,7 +69,7 @@ class ModelSearcher(Searcher):
         if max(self._spread + len(self.pending), self.asked) < self.initial or len(complete) < 2:
             start = self.space.start(rng)
             return start if self._is_new(start) else self._unseen(lambda: self.space.sample(rng))
-        pool = self.pool.candidates([t.architecture for t in self._front], self._is_new, rng)
+        pool = self.pool.candidates([t.architecture for t in self._best.trials], self._is_new, rng)
         if not pool:
             return None
         score = self._fitted(complete, rng)
@@ -104,7 +104,7 @@ class ModelSearcher(Searcher):
         """At most `most_observations` results, in the order told: the front first, then a random part of the rest."""
         if len(complete) <= self.most_observations:
             return complete
-        front = {id(t) for t in self._front}
+        front = {id(t) for t in self._best.trials}
         priority = np.array([id(t) not in front for t in complete]) + rng.random(len(complete))
         return [complete[i] for i in np.sort(np.argsort(priority)[: self.most_observations])]
 

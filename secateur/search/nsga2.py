@@ -44,7 +44,7 @@ class Nsga2(Searcher):
         self.population = population
         self._space = cast(ProductSpace, space)
         self._population = self._new_population()
-        self._level = self._largest
+        self._level = self._best.largest
 
     @staticmethod
     def _check(population: int) -> None:
@@ -79,9 +79,9 @@ class Nsga2(Searcher):
         return Population([len(d) for d in self._space.domains], len(self.objectives), self.population)
 
     def _learn(self, trial: Trial) -> None:
-        if trial.complete and level(trial.budget) == self._largest:
-            if self._largest > self._level:  # values at a smaller budget do not compare with this one's
-                self._level, self._population = self._largest, self._new_population()
+        if trial.complete and level(trial.budget) == self._best.largest:
+            if self._best.largest > self._level:  # values at a smaller budget do not compare with this one's
+                self._level, self._population = self._best.largest, self._new_population()
             self._population.add(self._space.indices(trial.architecture), self.points([trial])[0])
 
     def _propose(self, rng: Generator) -> Architecture | None:

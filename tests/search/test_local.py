@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from secateur.architecture import Architecture
+from secateur.objectives import Objective
 from secateur.search import LocalSearch
 from secateur.spaces.base import Space
 from secateur.spaces.pruning import Large, Shape
@@ -89,3 +91,113 @@ def test_serves_large() -> None:
     problem = Toy.of(Large(Shape(12, 12, 3072)))
     first, second, _ = problem.run(LocalSearch(problem.space, problem.objectives), 3)
     assert np.sum(problem.space.values(first) != problem.space.values(second)) == 1
+
+
+def one_hilltop() -> Toy:
+    """The largest network has the least error, so that a climb ends where it begins: at the start of the space."""
+    return toy("medium", shape=Shape(2, 3, 4)).seeking(Objective("error"))
+
+
+def test_a_restart_is_a_climb_of_its_own() -> None:
+    """By brute force: each proposal is a neighbour of the best since the last start, while it has unseen ones."""
+    problem = one_hilltop()
+    searcher = LocalSearch(problem.space, problem.objectives, seed=3)
+    climb: list[Architecture] = []
+    seen: set[str] = set()
+    restarts, steps = 0, 0
+    for _ in range(80):
+        best = min((problem.evaluate(a)["error"] for a in climb), default=None)
+        tops = [a for a in climb if problem.evaluate(a)["error"] == best]
+        near = {n.key for a in tops for n in problem.space.neighbours(a)} - seen
+        (proposal,) = searcher.ask()
+        assert proposal.key not in seen
+        if near:
+            assert proposal.key in near
+            steps += restarts > 0
+        else:
+            climb, restarts = [], restarts + bool(seen)
+        climb.append(proposal.architecture)
+        seen.add(proposal.key)
+        searcher.tell(problem.result(proposal.architecture, proposal.id))
+    assert restarts >= 3
+    assert steps >= 20, "the climbs after the first are none"
+
+
+def test_restarts_are_resumed() -> None:
+    problem = one_hilltop()
+    whole = LocalSearch(problem.space, problem.objectives, seed=3)
+    asked = problem.run(whole, 60)
+    restarts = set()
+    for stop in range(1, 58):
+        resumed = LocalSearch(problem.space, problem.objectives, seed=3)
+        resumed.restore(whole.history[:stop])
+        restarts.add(resumed._restarts)
+        (trial,) = resumed.ask()
+        assert trial.architecture == asked[stop]
+        waiting = LocalSearch(problem.space, problem.objectives, seed=3)
+        waiting.restore(whole.history[:stop], [trial])
+        assert waiting.ask(2) == resumed.ask(2)
+    assert len(restarts) >= 3
+
+
+def test_goes_on_beside_a_restart_that_still_runs() -> None:
+    problem = one_hilltop()
+    searcher = LocalSearch(problem.space, problem.objectives, seed=3)
+    while not searcher._restarts:
+        first, *rest = searcher.ask(1)
+        if first.key == searcher._next_start.key:
+            near = {a.key for a in problem.space.neighbours(first.architecture)}
+            beside = searcher.ask(3)
+            assert {t.key for t in beside} <= near
+            rest = beside
+        for trial in (first, *rest):
+            searcher.tell(problem.result(trial.architecture, trial.id))
+
+
+def test_a_result_nobody_asked_for_begins_no_climb() -> None:
+    problem = one_hilltop()
+    searcher = LocalSearch(problem.space, problem.objectives, seed=3)
+    problem.run(searcher, 3)
+    place = searcher._next_start
+    searcher.tell(problem.result(place, origin="sweep"))
+    assert len(searcher._climb.trials) == 1
+    assert searcher._next_start.key not in {key for key, _ in searcher.seen}
+
+
+def test_few_steps_are_drawn_at_a_local_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = one_hilltop()
+    searcher = LocalSearch(problem.space, problem.objectives, seed=3)
+    draws = 0
+    mutate = type(problem.space).mutate
+
+    def counted(*args: object) -> Architecture:
+        nonlocal draws
+        draws += 1
+        return mutate(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(problem.space), "mutate", counted)
+    for _ in range(60):
+        before = draws
+        problem.run(searcher, 1)
+        assert draws - before <= LocalSearch.draws
+
+
+def test_the_neighbours_of_a_large_space_are_not_all_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Large(Shape(12, 12, 3072))
+    problem = Toy.of(space)
+    searcher = LocalSearch(space, problem.objectives, seed=0)
+    problem.run(searcher, 1)
+    monkeypatch.setattr(type(space), "mutate", lambda self, a, rng: a)  # no step is new
+    monkeypatch.setattr(LocalSearch, "most_listed", 5)
+    listed = []
+    neighbours = type(space).neighbours
+
+    def counted(self: Large, a: Architecture) -> object:
+        for found in neighbours(self, a):
+            listed.append(found)
+            yield found
+
+    monkeypatch.setattr(type(space), "neighbours", counted)
+    (proposal,) = searcher.ask()
+    assert len(listed) == 5
+    assert proposal.architecture in listed
