@@ -83,9 +83,9 @@ def test_drawing_many_is_drawing_one_many_times() -> None:
 
 
 def test_drawing_many_is_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     SPACE.sample_many(20_000, generator(0))
-    assert time.perf_counter() - start < 1.2, "a million should take a minute at most"
+    assert time.process_time() - start < 1.2, "a million should take a minute at most"
 
 
 @pytest.mark.parametrize(
