@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 import secateur
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
+from secateur.pareto import hypervolume
 from secateur.runs.bench.search_courses import course_grid, incumbents
 from secateur.spaces.pruning import Shape
 from secateur.tables.searchable import open_table, write_searchable
@@ -122,6 +124,66 @@ def test_the_grid_has_where_results_are_told() -> None:
     assert len(long) == 501
     assert {77.0, 100_000.0} < set(long.tolist())
     assert (long == long.round()).all()
+
+
+def test_over_simulated_time(table: Path) -> None:
+    """By hand: what has ended by a moment, of that the best at the largest budget so far. A training that goes on costs the
+    difference, and before the first has ended a search lacks all that can be."""
+    study = bench(table, searcher=["random", "mo-asha"], budget=9.0, seconds=120.0, at="30,60,120")
+    known = {row["architecture"].key: row for row in rows()}
+    finals = {key: row["score"][2] for key, row in known.items()}
+    best, worst = max(finals.values()), min(finals.values())
+    courses = study.regrets["toy"]
+    budgets = set()
+    for searcher in ("random", "mo-asha"):
+        seen = study.frame[(study.frame["searcher"] == searcher) & (study.frame["seed"] == 1)]
+        clock, spent, ended = 0.0, {}, []
+        for key, budget in zip(seen["key"], seen["budget"], strict=True):
+            place = BUDGETS.index(budget)
+            clock += known[key]["seconds"][place] - spent.get(key, 0.0)
+            spent[key] = known[key]["seconds"][place]
+            ended.append((clock, budget, known[key]["score"][place], key))
+            budgets.add((searcher, budget))
+        assert list(seen["clock"]) == pytest.approx([moment for moment, *_ in ended])
+        assert ended[-2][0] < 120 <= ended[-1][0]  # what begins before the end is trained
+        sums = 0.0
+        for place, moment in enumerate(study.grid):
+            there = [one for one in ended if one[0] <= moment]
+            found = max(there, key=lambda one: one[1:3])[3] if there else None
+            regret = best - (worst if found is None else finals[found])
+            assert courses.possible[searcher][1, place] == pytest.approx(regret)
+            if found is not None:
+                assert courses.told["test@9"][searcher][1, place] == pytest.approx(known[found]["test"][2])
+            times = np.diff([0.0, *(one[0] for one in there)])
+            sums = sum(seconds * (best - finals[one[3]]) for seconds, one in zip(times, there, strict=True))
+            assert courses.cumulative[searcher][1, place] == pytest.approx(sums)
+    assert budgets == {("random", 9.0), ("mo-asha", 1.0), ("mo-asha", 3.0), ("mo-asha", 9.0)}
+    assert [row["simulated_seconds"] for row in study.rows() if row["searcher"] == "random"] == [30, 60, 120]
+
+
+def test_of_several_objectives_the_largest_budget_counts(table: Path) -> None:
+    """What MO-ASHA saw at smaller budgets is no point of its front."""
+    given = {"objective": ["score", "parameters"], "budget": 9.0, "seconds": 120.0}
+    study = bench(table, searcher=["random", "mo-asha"], **given)
+    whole = study.frame[study.frame["budget"] == 9.0]
+    points = np.column_stack([-whole["score"], whole["parameters"]])
+    places = np.column_stack([rankdata(column) - 1 for column in points.T]) / (len(points) - 1)
+    own = (whole["searcher"] == "mo-asha") & (whole["seed"] == 3) & (whole["clock"] <= 120)
+    volume = hypervolume(places[own.to_numpy()], np.array([2.0, 2.0]))
+    assert study.regrets["toy"].told["hypervolume"]["mo-asha"][3, -1] == pytest.approx(volume)
+
+
+def test_who_stops_trainings_needs_budgets(table: Path) -> None:
+    with pytest.raises(ConfigurationError, match="`mo-asha` stops trainings early: the table `toy` needs several budgets"):
+        bench(table, searcher=["mo-asha"], budget=1.0)
+
+
+def test_rungs_are_budgets_of_the_table(tmp_path: Path) -> None:
+    """12 and 200 have no factor of 3 between them."""
+    several = [{**row, "budgets": [12.0, 200.0, 400.0]} for row in rows()]
+    write_searchable(tmp_path / "other.parquet", several, {**SAID, "budget": 200, "reported": []})
+    study = bench(tmp_path / "other.parquet", searcher=["mo-asha"], queries=40)
+    assert set(study.frame["budget"]) == {12.0, 200.0}
 
 
 def test_refusals(table: Path) -> None:
