@@ -15,8 +15,8 @@ from secateur.report.rows import Table
 
 #: Lines beyond the colours there are: the same colours, dashed.
 _DASHES = ("solid", "dash", "dot", "dashdot")
-#: What is shown of 0 where the axis is logarithmic.
-LEAST = 1e-4
+#: Pixels of a figure whose legend has a few names, and of each further one.
+_HEIGHT, _FEW, _NAME = 320, 8, 12
 #: Name → x (n,), what is drawn as a line (n,), and the lower and upper ends (n,) of the band around it.
 Series = Mapping[str, tuple[Any, Any, Any, Any]]
 
@@ -47,9 +47,19 @@ def around(mean: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return mean, mean - spread, mean + spread
 
 
-def courses_figure(series: Series, x: str, y: str, order: Sequence[str] = (), *, log: bool = False) -> Figure:
-    """A line per name with a band around it. `order`: all names there may be, so that each has its colour in every figure."""
+def courses_figure(
+    series: Series, x: str, y: str, order: Sequence[str] = (), *, log: bool = False, late: bool = False
+) -> Figure:
+    """A line per name with a band around it. `order`: all names there may be, so that each has its colour in every figure.
+
+    On a logarithmic axis, what is below half of the least value of a line above 0 stands there. `late`: the axis has room for
+    what comes after the first tenth.
+    """
     names = list(order or series)
+    lines = [np.asarray(middle, dtype=float) for _, middle, _, _ in series.values()]
+    positive = np.concatenate([middle[middle > 0] for middle in lines]) if lines else np.zeros(0)
+    least = (positive.min() / 2 if len(positive) else 1e-4) if log else -np.inf
+    more = {"range": _range_late(series)} if late and lines else {}
     traces = []
     for name in names:
         if name not in series:
@@ -57,19 +67,37 @@ def courses_figure(series: Series, x: str, y: str, order: Sequence[str] = (), *,
         at, middle, low, high = (np.asarray(values, dtype=float) for values in series[name])
         at, middle, low, high = (values[np.isfinite(middle)] for values in (at, middle, low, high))
         look = style(names.index(name))
-        middle, low, high = (np.maximum(values, LEAST if log else -np.inf) for values in (middle, low, high))
+        middle, low, high = (np.maximum(values, least) for values in (middle, low, high))
         band = {"x": [*at, *at[::-1]], "y": [*high, *low[::-1]]}
-        shade = {"fill": "toself", "fillcolor": look["color"], "opacity": 0.15, "line": {"width": 0}, "hoverinfo": "skip"}
+        shade = {
+            "fill": "toself",
+            "fillcolor": look["color"],
+            "opacity": 0.15 if len(series) < 5 else 0.09,
+            "line": {"width": 0},
+            "hoverinfo": "skip",
+        }
         traces.append(graph_objects().Scatter(**band, **shade, showlegend=False, legendgroup=name))
         said = {"name": escape(name), "legendgroup": name, "hovertemplate": "%{x:.3g}: %{y:.4f}"}
         traces.append(line(at.tolist(), middle.tolist(), look, **said))
     return figure(
         traces,
         xaxis=plain_axis(x),
-        yaxis=plain_axis(y, type="log" if log else "linear"),
+        yaxis=plain_axis(y, type="log" if log else "linear", automargin=True, **more),
         margin=MARGIN | {"t": 40},
+        **({"height": _HEIGHT + _NAME * (len(series) - _FEW)} if len(series) > _FEW else {}),
         **LEGEND,
     )
+
+
+def _range_late(series: Series) -> list[float] | None:
+    """From the least to the largest that the lines and bands reach after a tenth of the way, with some room; None where all is
+    the same."""
+    ends = []
+    for at, *values in series.values():
+        after = np.asarray(at) >= 0.1 * np.max(at)
+        ends += [number for several in values for number in np.asarray(several)[after] if np.isfinite(number)]
+    room = 0.05 * (max(ends) - min(ends)) if ends else 0.0
+    return [min(ends) - room, max(ends) + room] if room else None
 
 
 def boxes_figure(groups: Mapping[str, Sequence[float]], y: str) -> Figure:

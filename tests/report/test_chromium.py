@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from secateur.report import bench_page, design_rows, prune_rows, write_report
+from secateur.report import bench_page, design_rows, prune_rows, significance_page, write_report
 from secateur.report.compare_page import compare_html
 from secateur.report.compare_rows import Comparison
 from secateur.report.proxies_page import proxies_html
@@ -122,12 +122,18 @@ def pages(large_run, design_run, tmp_path_factory):
 def bench():
     """A page of a bench with every kind of its figures, and names that must not be taken for HTML."""
     names = [f"<i>arm {i}</i>" for i in range(7)]
-    courses = {name: ([1.0, 2.0], [0.5, 0.0], [0.1, 0.1]) for name in names}
+    courses = {name: ([1.0, 2.0], [0.5, 0.0], [0.4, 0.0], [0.6, 0.1]) for name in names}
     figures = {
         "over <b>time</b>": bench_page.courses_figure(courses, "trials", "regret", log=True),
         "boxes": bench_page.boxes_figure({name: [3.1, 3.2] for name in names}, "hypervolume"),
         "sizes": bench_page.histogram_figure([0.2, 0.3, 1.0]),
         "levels": bench_page.levels_figure(courses, names),
+        "differences": significance_page.critical_difference_figure(
+            {name: 1.0 + i for i, name in enumerate(names)}, 1.2, [names[:2], names[1:]], names
+        ),
+        "matrix": significance_page.significance_figure(
+            names, {(a, b): significance_page.Cell(0.01, a < b, f"{a} and {b}") for a in names for b in names if a != b}
+        ),
         "fronts": bench_page.fronts_figure({name: ([0.1, 0.9], [0.4, 0.2]) for name in names}, 0.19, names[:3]),
     }
     table = Table(
@@ -214,7 +220,7 @@ def test_nothing_overflows_and_all_is_drawn(browser, pages, name, width):
 
     (needed, figures), picture = browser.browse(pages[name], script, width=width, picture=True)
     assert needed <= width
-    assert {"prune": 7, "design": 6, "proxies": 3, "compare": 2, "bench": 5}[name] == len(figures)
+    assert {"prune": 7, "design": 6, "proxies": 3, "compare": 2, "bench": 7}[name] == len(figures)
     assert all(drawn for figure, drawn in figures if figure != "space")
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000  # a blank page takes a few thousand

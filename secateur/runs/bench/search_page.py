@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.report.bench_page import Section, courses_figure
+from secateur.report.bench_page import Section, around, courses_figure
 from secateur.report.charts import Figure
 from secateur.report.numbers import title
-from secateur.report.rows import Column, Table
-from secateur.report.significance_page import LEVEL, critical_difference_figure, significance_figure
+from secateur.report.significance_page import LEVEL, Cell, critical_difference_figure, significance_figure
+from secateur.runs.bench.ranks import standard_error
 from secateur.runs.bench.search_courses import Arrays
 from secateur.runs.bench.significance import Pair
 
@@ -24,34 +24,34 @@ def sections(study: SearchStudy) -> Iterator[Section]:
     sought = "; ".join(f"{p.name}: {' and '.join(title(o.name) for o in p.objectives)}" for p in study.problems)
     yield Section("Searchers", f"Objectives of {sought}.", study.shown())
     courses = study.regrets
-    means = {table: _means(study, found.possible, "regret") for table, found in courses.items()}
-    yield Section("Regret", "Means over seeds; the bands are from the 10 % to the 90 % quantile.", figures=means)
+    means = {table: _means(study, found.possible, "regret", log=True) for table, found in courses.items()}
+    yield Section("Regret", "Means over seeds with their standard errors; no regret is drawn at the bottom.", figures=means)
     middles = {table: _medians(study, found.possible) for table, found in courses.items()}
-    yield Section("Regret, medians", "The bands are the quartiles.", figures=middles)
+    yield Section("Regret, medians", "With the quartiles over seeds.", figures=middles)
     for table, found in courses.items():
-        told = {measure: _means(study, arrays, measure, log=False) for measure, arrays in found.told.items()}
-        yield Section(f"Found on {table}", "Of the best so far: means over seeds, 10 % to 90 % quantiles.", figures=told)
-    sums = {table: _means(study, found.cumulative, "cumulative regret", log=False) for table, found in courses.items()}
-    yield Section("Cumulative regret", "Means over seeds, 10 % to 90 % quantiles.", figures=sums)
+        told = {measure: _means(study, arrays, measure, late=True) for measure, arrays in found.told.items()}
+        yield Section(f"Found on {table}", "Of the best so far: means over seeds with their standard errors.", figures=told)
+    sums = {table: _means(study, found.cumulative, "cumulative regret") for table, found in courses.items()}
+    yield Section("Cumulative regret", "Means over seeds with their standard errors.", figures=sums)
     ranks = {name: (study.grid, rank, rank, rank) for name, rank in study.ranks.items()}
     drawn = {"over all tables and seeds": courses_figure(ranks, study.unit, "average rank", study.searchers)}
     yield Section("Average ranks", "1 is the best.", figures=drawn)
     if study.critical is not None:
         yield _critical(study)
     for table, by in study.pairs.items():
-        yield Section(f"Pairs on {table}", _PAIRS, _pairs_table(by), {m: _matrix(study, m, found) for m, found in by.items()})
+        yield Section(f"Pairs on {table}", _PAIRS, figures={m: _matrix(study, m, found) for m, found in by.items()})
 
 
 _PAIRS = (
     "In the end, over paired seeds: p-values of Wilcoxon's signed-rank test, corrected for the number of pairs (Holm). "
     f"Green: the one on the left has the better values, orange: the worse ones, grey: the two do not differ at {LEVEL:g}. "
-    "Differences are means, the first less the second, with 95 % intervals by the bootstrap."
+    "Over a cell: the mean difference and its 95 % interval by the bootstrap."
 )
 
 
-def _means(study: SearchStudy, arrays: Arrays, y: str, log: bool = True) -> Figure:
-    series = {n: (study.grid, v.mean(axis=0), *np.quantile(v, (0.1, 0.9), axis=0)) for n, v in arrays.items()}
-    return courses_figure(series, study.unit, y, study.searchers, log=log)
+def _means(study: SearchStudy, arrays: Arrays, y: str, **more: bool) -> Figure:
+    series = {n: (study.grid, *around(v.mean(axis=0), standard_error(v))) for n, v in arrays.items()}
+    return courses_figure(series, study.unit, y, study.searchers, **more)
 
 
 def _medians(study: SearchStudy, arrays: Arrays) -> Figure:
@@ -78,18 +78,8 @@ def _matrix(study: SearchStudy, measure: str, found: list[Pair]) -> Figure:
     cells = {}
     for pair in found:
         first_better = (pair.difference > 0) == larger_is_better
-        cells[pair.first, pair.second] = pair.corrected, first_better
-        cells[pair.second, pair.first] = pair.corrected, not first_better
+        for name, other, sign in ((pair.first, pair.second, 1), (pair.second, pair.first, -1)):
+            low, high = sorted((sign * pair.low, sign * pair.high))
+            told = f"{name} − {other}: {sign * pair.difference:.3g} ({low:.3g} to {high:.3g}), p = {pair.corrected:.2g}"
+            cells[name, other] = Cell(pair.corrected, first_better == (sign > 0), told)
     return significance_figure(study.searchers, cells)
-
-
-def _pairs_table(by: Mapping[str, list[Pair]]) -> Table:
-    columns = [Column("measure", "measure"), Column("first", "first"), Column("second", "second")]
-    columns += [Column("difference", "difference", "number"), Column("interval", "95 % interval")]
-    columns += [Column("p", "p", "number"), Column("corrected", "p, corrected", "number")]
-    rows = [
-        {**pair.as_dict(), "measure": measure, "interval": f"{pair.low:.3g} to {pair.high:.3g}"}
-        for measure, found in by.items()
-        for pair in found
-    ]
-    return Table(columns, rows)

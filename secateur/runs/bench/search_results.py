@@ -121,20 +121,18 @@ class SearchStudy:
         told = []
         if any(len(p.objectives) > 1 for p in self.problems):
             told.append(
-                f"Hypervolume up to (2, 2) after every objective became its quantile over all searches of a table; regret "
-                f"after so many {self.unit} is what is missing to the best front of the whole table, cumulative regret its sum."
+                f"Hypervolume up to (2, 2), with every objective as its quantile over all searches of a table; regret is what "
+                f"is missing to the best front of the whole table, cumulative regret its sum over the {self.unit}."
             )
         if any(len(p.objectives) == 1 for p in self.problems):
-            weighed = ", times the simulated seconds it took" if self.timed else ""
+            each = "weighted by the simulated seconds it took" if self.timed else "counted once"
             told.append(
-                f"Told is the network that is the best so far by the objective, at the largest budget that its search has "
-                f"seen; regret is what it lacks of the best network of the table at the budget that drives searches, "
-                f"cumulative regret the sum of what every network asked for lacks{weighed}."
+                "Values are those of the network with the best objective so far, judged at the largest budget its search has "
+                "reached. Regret is its gap to the best network of the table at the budget that drives searches; cumulative "
+                f"regret adds up the gaps of all networks queried, each {each}."
             )
-        per = ", ".join(f"{p.name}: {p.table.about or 'no description'}" for p in self.problems)
-        told.append(
-            f"Means over seeds ± standard errors; ranks are means over tables and seeds; time is that of a proposal. {per}."
-        )
+        told.append("Means over seeds ± standard errors. Ranks are means over tables and seeds. Time is per proposal.")
+        told += [f"{p.name}: {p.table.about}." for p in self.problems if p.table.about]
         return [*told, *self.notes]
 
     def shown(self) -> Shown:
