@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from secateur.errors import ConfigurationError, DataError
 from secateur.paths import checked, reason
+from secateur.spaces.cells import NasBench101
 from secateur.tables.nasbench import recognised
-from secateur.tables.parquet import write_parquet
+from secateur.tables.parquet import CHECKED, EVERY, space_of, write_parquet
 from secateur.tables.searchable import SearchTable, searchable, shipped, tables_folder
+from secateur.tables.surrogate.table import surrogate
+from secateur.writing import whole
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Imported:
 
     def __str__(self) -> str:
         table = self.table
-        return f"Written: {self.file}\n{table.name}: {len(table.table):,} rows. Search it with: --table {table.name}"
+        return f"{table.name}: {table.about}.\n{len(table.table):,} rows, to be searched with --table {table.name}: {self.file}"
 
 
 def import_table(path: str | Path, name: str | None = None) -> Imported:
@@ -35,16 +39,43 @@ def import_table(path: str | Path, name: str | None = None) -> Imported:
 
     Raises DataError for a file that cannot be read or written, ConfigurationError for a name that no table can have.
     """
-    path = checked(path, DataError)
-    found = recognised(path)
-    name = found.name if name is None else name
+    found = recognised(checked(path, DataError))
+    name = _name(name, found.name)
+    table, said = found.read()
+    return _written(searchable(table, said, name), said)
+
+
+def import_surrogate(path: str | Path, name: str | None = None) -> Imported:
+    """Fit a surrogate on a published table of NAS-Bench-101, and write what it says of every cell; its trees beside it.
+
+    Raises as `import_table`, and MissingExtraError.
+    """
+    found = recognised(checked(path, DataError))
+    name = _name(name, f"{found.name}-surrogate")
+    table, said = found.read()
+    space = space_of(said)
+    if not isinstance(space, NasBench101):
+        raise DataError(f"`{path}`: only cells of NAS-Bench-101 have a surrogate; of {said['space']} the table has all.")
+    made, told, trees = surrogate(table, space)
+    told |= {"options": said.get("options", {})}
+    imported = _written(searchable(made, {**told, CHECKED: True}, name), told)
+    for quantity, one in trees.items():
+        with whole(imported.file.with_name(f"{name}-{quantity}.txt")) as draft:
+            one.booster.save_model(draft)
+    return imported
+
+
+def _name(given: str | None, usual: str) -> str:
+    name = usual if given is None else given
     if name in shipped() or not name or Path(name).name != name or "." in name:
         raise ConfigurationError(f"`name` must be new and without stops and slashes, got `{name}`.")
-    table, said = found.read()
-    imported = searchable(table, said, name)
-    file = tables_folder() / f"{name}.parquet"
+    return name
+
+
+def _written(table: SearchTable, said: Mapping[str, Any]) -> Imported:
+    file = tables_folder() / f"{table.name}.parquet"
     try:
-        write_parquet(file, table, said, checked=True)
+        write_parquet(file, table.table, said, checked=not said.get(EVERY))
     except OSError as error:
         raise DataError(f"`{file}` cannot be written: {reason(error)}.") from error
-    return Imported(imported, file)
+    return Imported(table, file)

@@ -11,6 +11,7 @@ there are curves, the numbers hold at every budget but those of `final`. The key
 - `space`: its name, with the `options` that it is made with; a pruning space also has the `shape` of the whole network
   (`{"layers": 6, "heads": 12, "units": 1536}`) and its `limits`, the ranges that were searched (`{"units": ":128"}`);
 - `objectives`: what a search optimises where nothing else is asked for, and `maximise`: what is the better the higher it is;
+- `every`: true where the rows are all architectures of the space in the order of its `every()`: then none are spelt;
 - `budget`: where a search looks at the curves, by default at their end; `reported`: what is told of the network found.
 
 All but `space` and `objectives` may be left out.
@@ -26,16 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from secateur.architecture import Architecture
-from secateur.catalogue import find
 from secateur.errors import ConfigurationError, DataError, UnknownNameError, one_line
 from secateur.objectives import QUANTITIES, Objective
 from secateur.paths import checked
 from secateur.spaces.base import Space
 from secateur.spaces.cells.enumeration import cache_folder
 from secateur.spaces.pool import Pool
-from secateur.spaces.pruning import Shape
 from secateur.tables.nasbench import published, recognised
-from secateur.tables.parquet import CHECKED, METADATA, read_parquet, write_parquet
+from secateur.tables.parquet import CHECKED, METADATA, read_parquet, space_of, write_parquet
 from secateur.tables.table import Table
 
 #: Spaces of more points than this are not checked for being in a table whole.
@@ -154,20 +153,13 @@ def searchable(table: Table, said: Mapping[str, Any], name: str) -> SearchTable:
         raise DataError(
             f"`{table.where}` cannot be searched: its metadata `{METADATA}` does not describe a space: {reason}."
         ) from error
-    for row, architecture in enumerate(table.architectures, 1):
-        if not said.get(CHECKED) and not space.contains(architecture):
+    for row, architecture in enumerate(() if said.get(CHECKED) else table.architectures, 1):
+        if not space.contains(architecture):
             raise DataError(f"`{table.where}` cannot be searched: row {row}: {_fault(space, architecture)}")
     for column in (*objectives, *maximise):
         table.require(column)
     for one in (*(Reported(column, budget) for column in objectives), *reported):
         table.require(one.metric, one.budget)
-    if space.size() > MOST or any(a.key not in table for a in space.every()):
+    if table.distinct < space.size() and (space.size() > MOST or any(a.key not in table for a in space.every())):
         space = Pool(space, table.architectures)
     return SearchTable(name, str(said.get("about", "")), table, space, objectives, maximise, budget, reported)
-
-
-def space_of(said: Mapping[str, Any]) -> Space:
-    """The space that a table's metadata describes. Raises KeyError, TypeError, ConfigurationError."""
-    shape = [Shape(**said["shape"])] if "shape" in said else []
-    space: Space = find("space", said["space"])(*shape, **said.get("limits", {}), **said.get("options", {}))
-    return space

@@ -39,6 +39,8 @@ class Table:
     - `seconds`: of the whole training (n,), or up to each budget (n, b). `seed`, `source`: (n,), or one for all.
     - `extra`: further columns of any values, None where there is none.
 
+    `architectures` may be a sequence that makes each when it is asked for: one that also has their `keys`.
+
     Raises DataError for columns of another length and budgets that do not rise.
     """
 
@@ -58,7 +60,7 @@ class Table:
         n, b = len(self.architectures), np.shape(self.budgets)[-1]
         shaped = self._shaped
         given: dict[str, Any] = {
-            "architectures": tuple(self.architectures),
+            "architectures": self.architectures if hasattr(self.architectures, "keys") else tuple(self.architectures),
             "columns": {name: shaped(name, column, (n,)) for name, column in self.columns.items()},
             "curves": {name: shaped(name, curve, (n, b)) for name, curve in self.curves.items()},
             "budgets": shaped("budgets", self.budgets, (b,), (n, b)),
@@ -88,7 +90,13 @@ class Table:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The key of each row's architecture."""
-        return tuple(architecture.key for architecture in self.architectures)
+        made: Iterable[str] | None = getattr(self.architectures, "keys", None)
+        return tuple(architecture.key for architecture in self.architectures) if made is None else tuple(made)
+
+    @property
+    def distinct(self) -> int:
+        """How many architectures there are, however often each was trained."""
+        return len(self._first)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -260,7 +268,12 @@ class Table:
 
     @cached_property
     def _first(self) -> dict[str, int]:
-        return {key: rows[0] for key, rows in self._trainings.items()}
+        """The first row of each architecture, in the order of first appearance."""
+        found = dict(zip(self.keys, range(len(self)), strict=True))
+        if len(found) < len(self):
+            for row, key in reversed(list(enumerate(self.keys))):
+                found[key] = row
+        return found
 
     @cached_property
     def _by_seed(self) -> dict[tuple[str, int], int]:

@@ -60,9 +60,10 @@ class NasBench101(CellSpace):
 
     def of_cell(self, cell: Cell) -> Architecture:
         """The architecture of a cell of the space."""
-        return self._spelt(cell, official_hash(cell))
+        return self.spelt(cell, official_hash(cell))
 
-    def _spelt(self, cell: Cell, key: str) -> Architecture:
+    def spelt(self, cell: Cell, key: str) -> Architecture:
+        """The architecture of a cell of the space, whose key is known."""
         ops = (INPUT, *(OPERATIONS[label] for label in cell.labels), OUTPUT)
         return Architecture(self.name, (("matrix", rows_of(cell.nodes, cell.bits)), ("ops", ops)), key)
 
@@ -118,12 +119,15 @@ class NasBench101(CellSpace):
             for labels in labellings(nodes, bits):
                 yield Cell(nodes, bits, labels)
 
-    def every(self) -> Iterator[Architecture]:
-        """Every cell, in the benchmark's order. The keys of a large space are kept in the user's cache folder."""
+    def keys(self) -> Iterator[str]:
+        """The key of every cell, in the benchmark's order. Those of a large space are kept in the user's cache folder."""
         name = f"nasbench101-nodes-{self.nodes.low}-{self.nodes.high}-edges-{self.edges.low}-{self.edges.high}"
         fresh = official_hash.__wrapped__  # each is computed once: nothing to remember
-        keys = kept_keys(name, self.size(), lambda: map(fresh, self.cells()))
-        return (self._spelt(cell, key) for cell, key in zip(self.cells(), keys, strict=True))
+        return kept_keys(name, self.size(), lambda: map(fresh, self.cells()))
+
+    def every(self) -> Iterator[Architecture]:
+        """Every cell, in the benchmark's order."""
+        return (self.spelt(cell, key) for cell, key in zip(self.cells(), self.keys(), strict=True))
 
     def sample(self, rng: Generator) -> Architecture:
         return self.of_cell(self.numbered(int(rng.integers(self.size()))))
