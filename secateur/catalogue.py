@@ -61,6 +61,8 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "mlp": Entry("secateur.predictors:MlpEnsemble", "the ensemble of networks of BANANAS"),
         "trees": Entry("secateur.predictors:BoostedTrees", "gradient-boosted trees"),
         "forest": Entry("secateur.predictors:Forest", "a random forest"),
+        "gcn": Entry("secateur.predictors:Gcn", "graph convolutions, for the encoding graph"),
+        "gin": Entry("secateur.predictors:Gin", "a graph isomorphism network, for the encoding graph"),
     },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),

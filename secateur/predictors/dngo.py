@@ -6,14 +6,10 @@ import numpy as np
 
 from secateur.errors import ConfigurationError
 from secateur.predictors.base import Fitted, Predictor
-from secateur.predictors.bayesian_linear import BayesianLinear
+from secateur.predictors.basis import BasisRegression, left_out
 from secateur.predictors.believing import believing
-from secateur.predictors.perceptrons import Perceptrons, trained
-from secateur.predictors.spread import Spread
+from secateur.predictors.perceptrons import trained
 from secateur.rng import Generator, generator
-
-#: Fewer observations than this cannot spare a part of themselves.
-FEWEST = 10
 
 
 class Dngo(Predictor):
@@ -35,39 +31,10 @@ class Dngo(Predictor):
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted:
         return believing(lambda x, y: self._fitted(x, y, generator(seed, "dngo")), inputs, targets, waiting)
 
-    def _fitted(self, inputs: np.ndarray, targets: np.ndarray, rng: Generator) -> FittedDngo:
-        n = len(targets)
-        folds = self.folds if n >= FEWEST else 0
-        place = rng.permutation(n) % max(folds, 1)
-        seen = np.stack([place != fold for fold in range(folds)] + [np.full(n, True)])
+    def _fitted(self, inputs: np.ndarray, targets: np.ndarray, rng: Generator) -> Fitted:
+        seen = left_out(len(targets), self.folds, rng)
         shares = seen[..., None] / (seen.sum(axis=1) * targets.shape[1])[:, None, None]
         networks = trained(
             inputs, targets, rng, hidden=self.hidden, members=len(seen), steps=self.steps, rate=0.02, decay=1.0, shares=shares
         )
-        spread = None
-        if folds:
-            features = networks.hidden(inputs)
-            held = [_held_out(features[fold], targets, seen[fold]) for fold in range(folds)]
-            spread = Spread.of(*(np.concatenate(parts) for parts in zip(*held, strict=True)))
-        return FittedDngo(networks.member(-1), inputs, targets, spread)
-
-
-class FittedDngo(Fitted):
-    """The network whose last hidden layer is the basis, and the regression on it; `spread`, where it was learnt."""
-
-    def __init__(self, network: Perceptrons, inputs: np.ndarray, targets: np.ndarray, spread: Spread | None) -> None:
-        self.network, self.targets, self.spread = network, targets, spread
-        self.regression = BayesianLinear.of(network.hidden(inputs)[0], targets)
-
-    def predict(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        means, variances = self.regression.moments(self.network.hidden(inputs)[0])
-        if self.spread is None:
-            return means, np.sqrt(variances + 1 / self.regression.beta)
-        return means, self.spread.deviations(variances)
-
-
-def _held_out(features: np.ndarray, targets: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Errors and claimed variances at what a regression on the rest has not seen."""
-    regression = BayesianLinear.of(features[seen], targets[seen])
-    means, variances = regression.moments(features[~seen])
-    return targets[~seen] - means, variances
+        return BasisRegression(networks, inputs, targets, seen)
