@@ -108,6 +108,9 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "bench proxies": Entry("secateur.verbs.proxies:proxies", "Report how well proxies rank trained networks"),
         "bench search": Entry("secateur.verbs.bench_search:bench_search", "Compare searchers on tables of evaluated networks"),
         "bench import": Entry("secateur.verbs.bench_import:bench_import", "Keep a published table under a name"),
+        "bench predictors": Entry(
+            "secateur.verbs.bench_predictors:bench_predictors", "Compare predictors and encodings on tables"
+        ),
         "bench pruning": Entry("secateur.verbs.bench_pruning:bench_pruning", "Compare pruning methods, strategies and spaces"),
     },
     # What a job is made of, by the verb that starts it.

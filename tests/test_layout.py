@@ -75,6 +75,7 @@ INSIDE = {
             "evaluate",
             "proxies",
             "bench_search",
+            "bench_predictors",
             "bench_import",
             "bench_pruning",
         ],

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-#: How much of a variance may be the model's own doubt, for each part that is noise: as many powers of ten.
-RATIOS = np.logspace(-2, 4, 61)
+#: How much of a variance may be the model's own doubt, in parts of the noise: some of both always is.
+RATIOS = np.logspace(-2, 2, 41)
 #: Fewer errors than this say nothing.
 FEWEST = 5
 

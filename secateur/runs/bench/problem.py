@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.tables.searchable import Reported, SearchTable
@@ -45,7 +46,7 @@ class Problem:
         told = table.reported if reported is None else tuple(map(measure, reported))
         found = cls(table, tuple(map(table.objective, names)), budget, told)
         for one in (*(Reported(name, budget) for name in names), *told):
-            _check(table, one)
+            checked(table, one)
         return found
 
     @property
@@ -63,6 +64,11 @@ class Problem:
         """The budgets of the table up to the one that drives, by which trainings may be stopped."""
         most = np.inf if self.budget is None else self.budget
         return tuple(sorted({float(b) for b in np.ravel(self.table.table.budgets) if b <= most}))
+
+    @property
+    def architectures(self) -> Sequence[Architecture]:
+        """The networks, in the order of columns."""
+        return self._means.architectures
 
     @property
     def points(self) -> np.ndarray:
@@ -95,7 +101,7 @@ class Problem:
         return {key: row for row, key in enumerate(self._means.keys)}
 
 
-def _check(table: SearchTable, measure: Reported) -> None:
+def checked(table: SearchTable, measure: Reported) -> None:
     """Raise UnknownNameError, DataError or ConfigurationError for a column or budget that the table lacks."""
     table.objective(measure.metric)
     table.table.require(measure.metric, measure.budget)

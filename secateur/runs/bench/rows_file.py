@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from secateur.errors import DataError, MissingExtraError
+from secateur.errors import ConfigurationError, DataError, MissingExtraError
+from secateur.paths import reason
 from secateur.tasks import files
-from secateur.writing import remove, whole
+from secateur.writing import check_writable, remove, whole
 
 if TYPE_CHECKING:
     import pandas
@@ -77,6 +78,15 @@ class SafeRowsFile(RowsFile):
                 cell, rows = json.loads(line)
                 if cell not in self:
                     super().add(cell, rows)
+
+    @classmethod
+    def within(cls, folder: Path, name: str) -> Self:
+        """The file of a folder, which is made. Raises ConfigurationError where nothing can be written there."""
+        try:
+            check_writable(folder)
+        except OSError as error:
+            raise ConfigurationError(f"`to` cannot be written: `{folder}`: {reason(error)}.") from error
+        return cls(folder / name)
 
     def add(self, cell: str, rows: Sequence[Mapping[str, Any]]) -> None:
         with self.lines.open("a", encoding="utf-8") as file:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from secateur.catalogue import explained
-from secateur.errors import ConfigurationError, MissingExtraError, SecateurError, UnknownNameError
-from secateur.paths import reason
+from secateur.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from secateur.runs.bench.contenders import Contender
+from secateur.runs.bench.filling import filled
 from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search_results import SEARCHES, SearchStudy
 from secateur.runs.bench.searching import Search
-from secateur.runs.bench.workers import cores, side_by_side
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
 from secateur.tables.searchable import open_table
-from secateur.writing import check_writable
 
 #: Compared where nothing else is asked for: those that propose in a few milliseconds.
 USUAL = ("random", "local", "mo-rea", "nsga2")
 #: Queries of a search where nothing else stops it.
 QUERIES = 100
+#: What a worker is made ready with.
+WORK = "secateur.runs.bench.search:searching"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,39 +162,8 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     plan = Plan(s)
     tasks, left_out = plan.tasks()
     cells = {plan.search(task).cell: task for task in tasks}
-    file = _opened(s.to)
-    missing = [cell for cell in cells if cell not in file]
-    try:
-        with progress.bar("searching") as advance:
-            done = len(cells) - len(missing)
-            for place, rows in _found(plan, [cells[cell] for cell in missing]):
-                file.add(missing[place], rows)
-                done += 1
-                advance(done, len(cells))
-    finally:
-        with suppress(SecateurError):
-            file.write()
-    study = SearchStudy(s.to, plan.problems, file.of(list(cells)), s.end, s.shown_at, s.seconds is not None, left_out)
+    file = SafeRowsFile.within(s.to, SEARCHES)
+    frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
+    study = SearchStudy(s.to, plan.problems, frame, s.end, s.shown_at, s.seconds is not None, left_out)
     study.write()
     return study
-
-
-def _found(plan: Plan, tasks: list[tuple[int, int, int]]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The place of each task and the rows of its search, as they end: in other processes where there are several."""
-    workers = min(plan.settings.workers or cores(), len(tasks))
-    if workers > 1:
-        yield from side_by_side("secateur.runs.bench.search:searching", plan.settings, tasks, workers)
-        return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):  # as in a worker: sums in another order would be another search
-        for place, task in enumerate(tasks):
-            yield place, plan.search(task).run()
-
-
-def _opened(to: Path) -> SafeRowsFile:
-    try:
-        check_writable(to)
-    except OSError as error:
-        raise ConfigurationError(f"`to` cannot be written: `{to}`: {reason(error)}.") from error
-    return SafeRowsFile(to / SEARCHES)

@@ -25,6 +25,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def each(
+    prepare: str, given: Any, tasks: Sequence[Any], workers: int | None, here: Callable[[Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """The place of each task and what came of it, as they end: in other processes (by default one per core), see
+    `side_by_side`; or, where one is enough, by calling what would be prepared `here`."""
+    several = min(workers or cores(), len(tasks))
+    if several > 1:
+        yield from side_by_side(prepare, given, tasks, several)
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # as in a worker: sums in another order would be another result
+        for place, task in enumerate(tasks):
+            yield place, here(task)
+
+
 def side_by_side(prepare: str, given: Any, tasks: Sequence[Any], workers: int) -> Iterator[tuple[int, Any]]:
     """The place of each task and what came of it, as they end.
 

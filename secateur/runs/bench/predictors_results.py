@@ -1,0 +1,128 @@
+"""What `secateur bench predictors` found: correlations, errors and calibration, as text, rows and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.errors import MissingExtraError
+from secateur.report.bench_page import Section, around, bench_html, courses_figure
+from secateur.report.charts import Figure
+from secateur.report.numbers import spread
+from secateur.report.rows import Column
+from secateur.report.rows import Table as Shown
+from secateur.report.terminal import say
+from secateur.report.text_table import print_table, table_blocks
+from secateur.runs.bench.predicting import FIGURES, Subject
+from secateur.runs.bench.ranks import standard_error
+from secateur.writing import write_whole
+
+if TYPE_CHECKING:
+    import pandas
+
+FITS, PAGE = "predictions.parquet", "predictors.html"
+TITLE = "How predictors compare"
+#: The figures as they are headed.
+HEADS = dict(zip(FIGURES, ("Spearman", "Kendall", "Pearson", "RMSE", "NLL", "within 1 σ", "within 2 σ", "time"), strict=True))
+#: Those that are drawn over the number of networks learnt from.
+DRAWN = ("spearman", "kendall", "rmse", "within_1", "seconds")
+
+
+@dataclass(frozen=True)
+class PredictorStudy:
+    """What `secateur bench predictors` found. `frame` has a row per fit: what was asked for, and how it did."""
+
+    folder: Path
+    subjects: Sequence[Subject]
+    frame: pandas.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per table, predictor, encoding and number of networks learnt from: means over seeds and standard errors."""
+        found = []
+        names = ["table", "predictor", "encoding", "train"]
+        for asked, fits in self.frame.groupby(names, sort=False):
+            row = dict(zip(names, asked, strict=True)) | {"train": int(asked[-1]), "seeds": len(fits)}
+            for name in FIGURES:
+                values = fits[name].dropna().to_numpy(dtype=float)
+                middle = np.median if name == "seconds" else np.mean  # the first fit of a process also loads libraries
+                row[name] = float(middle(values)) if len(values) else None
+                row[f"{name}_error"] = float(standard_error(values)) if len(values) else None
+            found.append(row)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """A row per table, predictor, encoding and number of networks learnt from, and notes."""
+        return {"folder": self.folder, "predictions": self.rows(), "notes": self.said()}
+
+    def said(self) -> list[str]:
+        """What a reader must know of the figures."""
+        told = []
+        for one in self.subjects:
+            shown = ", ".join(map(str, one.features))
+            beside = f", beside architectures shown {shown}" if shown else ""
+            told.append(f"{one.name}: {one.target} of {one.test:,} networks held out, out of {len(one.values):,}{beside}.")
+            if one.unknown:
+                told.append(f"{one.name}: {one.unknown:,} networks without known values were left out.")
+        told.append(
+            "Means over seeds ± standard errors. RMSE and NLL, the mean negative log-likelihood, are in the target's own unit; "
+            "of a normal distribution 0.683 and 0.954 lie within one and two deviations σ; time is the median "
+            "of a fit and the test."
+        )
+        return [*told, *self.notes]
+
+    def shown(self) -> Shown:
+        columns = [Column("table", "table")] if len(self.subjects) > 1 else []
+        columns += [Column("train", "train", "integer"), Column("predictor", "predictor"), Column("encoding", "encoding")]
+        columns += [Column(name, head, "seconds" if name == "seconds" else "score") for name, head in HEADS.items()]
+        lines = []
+        for row in sorted(self.rows(), key=lambda r: r["train"]):
+            line = {name: row[name] for name in ("table", "train", "predictor", "encoding", "seconds")}
+            lines.append({**line, **{name: spread(row[name], row[f"{name}_error"]) for name in FIGURES[:-1]}})
+        return Shown(columns, lines)
+
+    def sections(self) -> Iterator[Section]:
+        """The table, and the learning curves of each table."""
+        yield Section("Predictors", "", self.shown())
+        for subject in self.subjects:
+            curves = {HEADS[name]: self._curves(subject.name, name) for name in DRAWN}
+            yield Section(f"Learning curves on {subject.name}", "Means over seeds; bands are standard errors.", figures=curves)
+
+    def _curves(self, table: str, name: str) -> Figure:
+        """A line per predictor and encoding over the number of networks learnt from."""
+        every = [row for row in self.rows() if row["table"] == table]
+        lines: dict[str, list[dict[str, Any]]] = {}
+        for row in every:
+            lines.setdefault(f"{row['predictor']}, {row['encoding']}", []).append(row)
+        series = {}
+        for label, rows in lines.items():
+            at, means, errors = (np.array([row[n] for row in rows], dtype=float) for n in ("train", name, f"{name}_error"))
+            series[label] = (at, *around(means, errors))
+        return courses_figure(series, "networks learnt from", HEADS[name], log=name == "seconds")
+
+    def __str__(self) -> str:
+        return "\n".join([*table_blocks(self.shown())[0], "", *self.said(), self._written()])
+
+    def show(self) -> None:
+        print_table(self.shown(), TITLE)
+        say()
+        for note in self.said():
+            say(note)
+        say(self._written(), whole=True)
+
+    def _written(self) -> str:
+        page = self.folder / PAGE
+        return f"Written: {page if page.exists() else self.folder / FITS}"
+
+    def write(self) -> None:
+        """The page, where what draws it is installed."""
+        try:
+            html = bench_html(TITLE, self.said(), list(self.sections()))
+        except MissingExtraError as error:  # what took long is in the other file
+            self.notes.append(f"No page was written: {error}")
+            return
+        write_whole(html, self.folder / PAGE)
