@@ -45,6 +45,8 @@ class Searcher(ABC):
     ending: ClassVar[str] = "The searcher found nothing new after {tried} trials and stopped."
     #: Whether results that nobody asked for are taken into account.
     takes_extra: bool = True
+    #: Whether it chooses budgets: it is then made with the `least`, the `most` and the factor `eta` between them.
+    budgeted: ClassVar[bool] = False
     #: How often a draw is repeated to find an architecture not seen yet.
     tries: ClassVar[int] = 500
     #: A space of at most this many points is searched for what is left, once draws find nothing new.

@@ -32,6 +32,7 @@ class MoAsha(Random):
     """
 
     name = "mo-asha"
+    budgeted = True
 
     def __init__(
         self,

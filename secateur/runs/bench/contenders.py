@@ -13,10 +13,9 @@ from secateur.errors import ConfigurationError
 from secateur.objectives import Bound
 from secateur.rng import Generator
 from secateur.runs.bench.problem import Problem
-from secateur.search import Aim, MoAsha
+from secateur.search import Aim
 from secateur.search.base import Searcher
 from secateur.search.mo_asha import rungs
-from secateur.search.model import ModelSearcher
 from secateur.spaces.pruning import PruningSpace
 from secateur.spaces.pruning.sizes import aimed
 
@@ -58,19 +57,23 @@ class Contender:
 
     def build(self, problem: Problem, seed: int, trials: int, depths: bool) -> Searcher:
         """A new searcher for so many trials. Raises ConfigurationError where it cannot serve the table."""
-        kind = find("searcher", self.searcher)
+        kind = self._kind()
         space = problem.table.space
         given: dict[str, Any] = {"seed": seed, "take_extra": depths, **kind.sizes(trials, self.population, self.sample)}
         if self.aimed:
             given["aim"] = Aim(self._drawn(problem), find("run", "prune").settings.aimed)
-        if self.encoding is not None:
-            if not issubclass(kind, ModelSearcher):
-                raise ConfigurationError(f"`{self.name}`: the searcher `{self.searcher}` has no encoding to choose.")
-            given["encoding"] = find("encoding", self.encoding)(space)
-        if issubclass(kind, MoAsha):
+        if getattr(kind, "budgeted", False):
             given |= self._budgets(problem)
         searcher: Searcher = kind(space, problem.objectives, **given)
         return searcher
+
+    def _kind(self) -> Any:
+        kind = find("searcher", self.searcher)
+        if self.encoding is None:
+            return kind
+        if not hasattr(kind, "encoded"):
+            raise ConfigurationError(f"`{self.name}`: the searcher `{self.searcher}` has no encoding to choose.")
+        return kind.encoded(self.encoding)
 
     def _budgets(self, problem: Problem) -> dict[str, Any]:
         """The least and the largest budget and the factor between rungs, of which the table has each."""
