@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -86,3 +90,26 @@ def test_the_unit_cube_is_the_spaces_own(space: Space) -> None:
     some = space.sample_many(20, generator(1))
     assert np.array_equal(encoding.encode(some), space.encode_many(some))
     assert encoding.dimensions == space.dimensions
+
+
+def test_the_page_tells_names_and_sizes() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "encoding.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| (\d+) \| (\d+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert sorted(name for name, *_ in rows) == sorted(NAMES)
+    for name, *told in rows:
+        kind = catalogue.find("encoding", name)
+        for space, size in zip((CELLS[n] for n in ("nasbench101", "nasbench201", "darts")), told, strict=True):
+            if size.startswith("refused"):
+                assert f" {size.split()[1]} dimensions" in kind.refuses(space)
+            else:
+                assert kind(space).dimensions == int(size)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_cells_of_nasbench201_take_a_moment(name: str) -> None:
+    space = NasBench201(merged=False)
+    cells = list(space.every())
+    encoding = catalogue.find("encoding", name)(space)
+    began = time.thread_time()
+    assert encoding.encode(cells).shape == (15_625, encoding.dimensions)
+    assert time.thread_time() - began < 1.5
