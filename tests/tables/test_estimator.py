@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.errors import UnknownNameError
+from secateur.errors import DataError, UnknownNameError
 from secateur.search.random import Random
+from secateur.study import Stop, Study
+from secateur.study.memory_store import MemoryStore
 from secateur.tables import Table, TableEstimator
 from secateur.testing.toys import toy
 from secateur.trial import Trial
@@ -94,3 +96,18 @@ def test_what_comes_beside_is_told_too(problem, table):
     some = table.take([key != shallower[0].key for key in table.keys])
     (less,) = TableEstimator(some, ["error", "parameters"], seed=0, beside=problem.space.depths).evaluate([deep])
     assert less.extra == found.extra[1:]
+
+
+def test_a_budget_of_its_own_and_a_simulated_clock(problem, table):
+    """Where trials name no budget the estimator's own counts, and a study stops after the table's seconds, not the clock's."""
+    estimator = TableEstimator(table, ("error", "parameters"), seed=1, budget=1)
+    architecture = table.architectures[0]
+    (found,) = estimator.evaluate([architecture])
+    assert found == TableEstimator(table, ("error", "parameters"), seed=1).evaluate([architecture], budget=1)[0]
+    assert found.seconds == 2
+    assert estimator.fingerprint != TableEstimator(table, ("error", "parameters"), seed=1).fingerprint
+    with pytest.raises(DataError, match=r"has no budget 2\. Its budgets: 1, 3\."):
+        TableEstimator(table, ["error"], budget=2)
+    study = Study(MemoryStore(), Random(problem.space, problem.objectives, seed=1), [estimator], problem.objectives)
+    study.run(Stop(seconds=9))
+    assert [t.seconds for t in study.trials() if t.complete] == [2, 2, 2, 2, 2]

@@ -143,6 +143,6 @@ def test_import_and_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert list(map(str, found.reported)) == ["validation@108"]
     assert "surrogate" in found.about
     study = secateur.bench_search(
-        table=["nb101-surrogate"], searcher=["random"], seeds=2, trials=5, to=tmp_path / "bench", progress=False
+        table=["nb101-surrogate"], searcher=["random"], seeds=2, queries=5, to=tmp_path / "bench", progress=False
     )
     assert "nb101-surrogate" in str(study)
