@@ -12,13 +12,21 @@ from typing import Any
 
 from secateur.errors import DataError
 from secateur.paths import reason, regular
-from secateur.tables.nasbench import csv_files
+from secateur.tables.nasbench import csv_files, official101, official201
 from secateur.tables.table import Table
 
 #: What can be read, in words.
-KNOWN = "Parquet, and NAS-Bench-101 and NAS-Bench-201 as CSV"
+KNOWN = "Parquet; NAS-Bench-101 as .tfrecord or CSV; NAS-Bench-201 as .pth, .pickle.pbz2 (NATS-Bench) or CSV"
 
 Read = Callable[[Path], tuple[Table, dict[str, Any]]]
+
+
+#: Files that their names tell.
+ENDINGS: tuple[tuple[str, str, Read], ...] = (
+    (".tfrecord", "nb101", official101.read_records),
+    (".pth", "nb201", official201.read_torch),
+    (official201.ENDING, "nb201", official201.read_nats),
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,17 @@ def recognised(path: Path) -> Published:
 
 
 def published(path: Path) -> Published | None:
-    """The published table that a file holds, None where it holds none that is known. Raises DataError for one not readable."""
+    """The published table that a file or folder holds, None where it is none that is known. Raises DataError for one that is
+    missing or cannot be read."""
+    if not path.exists():
+        raise DataError(f"`{path}` does not exist.")
+    if path.is_dir() and (path / f"{official201.META}{official201.ENDING}").is_file():
+        return Published(path, "nb201", official201.read_nats)
     if not regular(path):
-        raise DataError(f"`{path}` does not exist or is not a file.")
+        return None
+    for ending, name, reader in ENDINGS:
+        if path.name.endswith(ending):
+            return Published(path, name, reader)
     if path.name.endswith((".csv", ".csv.gz")):
         columns = _header(path)
         if columns >= csv_files.COLUMNS_201:

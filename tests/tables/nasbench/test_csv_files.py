@@ -100,7 +100,7 @@ def test_a_cell_of_201_that_cannot_be(tmp_path: Path) -> None:
 def test_other_files(tmp_path: Path) -> None:
     for name, content in (("other.csv", b"a,b\n1,2\n"), ("none.csv", b""), ("what.bin", b"\0\1")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(DataError, match=f"`.*{name}` is not in a known format. Known: Parquet, "):
+        with pytest.raises(DataError, match=f"`.*{name}` is not in a known format. Known: Parquet; "):
             open_table(str(tmp_path / name))
     with pytest.raises(DataError, match="does not exist"):
         open_table(str(tmp_path / "missing.csv"))
