@@ -70,7 +70,7 @@ TOY_PRUNE: dict[str, object] = {
     "fit_seconds": 1.0,
 }
 TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
-TOY_SEARCH: dict[str, object] = {"seeds": 2, "trials": 10}
+TOY_SEARCH: dict[str, object] = {"seeds": 2, "queries": 10, "workers": 1}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
