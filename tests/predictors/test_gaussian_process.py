@@ -7,8 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from secateur.encodings import Path
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.predictors import GaussianProcess
+from secateur.spaces.cells import NasBench101
 
 NONE = np.zeros((0, 2))
 
@@ -69,6 +71,15 @@ def test_a_fit_that_fails_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(library, "fit_gpytorch_mll", fail)
     assert GaussianProcess(5).fit(*observed(4), waiting=NONE, seed=0) is None
+
+
+def test_too_many_dimensions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The 364 paths of NAS-Bench-101 are not too many."""
+    assert GaussianProcess.refuses(Path(NasBench101())) is None
+    monkeypatch.setattr(GaussianProcess, "most_dimensions", 300)
+    assert GaussianProcess.refuses(Path(NasBench101())) == (
+        "`gp` learns from at most 300 dimensions, and the encoding `path` of `nasbench101` has 364. Use `dngo` or `forest`."
+    )
 
 
 def test_bad_settings_and_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:

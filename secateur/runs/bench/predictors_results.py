@@ -86,23 +86,16 @@ class PredictorStudy:
         return Shown(columns, lines)
 
     def sections(self) -> Iterator[Section]:
-        """The table, and the learning curves of each table."""
+        """The table, and for each figure learning curves on each table with each encoding."""
         yield Section("Predictors", "", self.shown())
-        for subject in self.subjects:
-            curves = {HEADS[name]: self._curves(subject.name, name) for name in DRAWN}
-            yield Section(f"Learning curves on {subject.name}", "Means over seeds; bands are standard errors.", figures=curves)
-
-    def _curves(self, table: str, name: str) -> Figure:
-        """A line per predictor and encoding over the number of networks learnt from."""
-        every = [row for row in self.rows() if row["table"] == table]
-        lines: dict[str, list[dict[str, Any]]] = {}
-        for row in every:
-            lines.setdefault(f"{row['predictor']}, {row['encoding']}", []).append(row)
-        series = {}
-        for label, rows in lines.items():
-            at, means, errors = (np.array([row[n] for row in rows], dtype=float) for n in ("train", name, f"{name}_error"))
-            series[label] = (at, *around(means, errors))
-        return courses_figure(series, "networks learnt from", HEADS[name], log=name == "seconds")
+        rows = self.rows()
+        for name in DRAWN:
+            pairs = dict.fromkeys((row["table"], row["encoding"]) for row in rows)
+            curves = {}
+            for pair in pairs:
+                mine = [row for row in rows if (row["table"], row["encoding"]) == pair]
+                curves[f"{pair[1]} of {pair[0]}"] = _curves(mine, name, list(dict.fromkeys(row["predictor"] for row in rows)))
+            yield Section(f"{HEADS[name]} over networks learnt from", "Bands are standard errors.", figures=curves)
 
     def __str__(self) -> str:
         return "\n".join([*table_blocks(self.shown())[0], "", *self.said(), self._written()])
@@ -126,3 +119,15 @@ class PredictorStudy:
             self.notes.append(f"No page was written: {error}")
             return
         write_whole(html, self.folder / PAGE)
+
+
+def _curves(rows: Sequence[dict[str, Any]], name: str, order: Sequence[str]) -> Figure:
+    """A line per predictor; `order` has all of them."""
+    series = {}
+    for predictor in order:
+        mine = [row for row in rows if row["predictor"] == predictor]
+        at, means, errors = (np.array([row[n] for row in mine], dtype=float) for n in ("train", name, f"{name}_error"))
+        if mine:
+            series[predictor] = (at, *around(means, errors))
+    y = "seconds" if name == "seconds" else HEADS[name]
+    return courses_figure(series, "networks learnt from", y, order, log=name == "seconds")

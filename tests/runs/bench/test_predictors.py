@@ -208,7 +208,9 @@ def test_the_command(table: Path) -> None:
     assert [line.split()[:3] for line in result.output.splitlines() if " forest " in line] == [
         ["8", "forest", "vector"], ["12", "forest", "vector"],
     ]  # fmt: skip
-    assert "Learning curves on toy" in (table.parent / "out" / "predictors.html").read_text(encoding="utf-8")
+    page = (table.parent / "out" / "predictors.html").read_text(encoding="utf-8")
+    assert "Spearman over networks learnt from" in page
+    assert "vector of toy" in page
     told = json.loads(CliRunner().invoke(app, [*given, "--json"], catch_exceptions=False).stdout)
     assert [row["train"] for row in told["predictions"]] == [8, 12]
     wrong = CliRunner().invoke(app, [*given, "--metric", "los"])
