@@ -13,7 +13,7 @@ class Frame(NamedTuple):
     #: How many nodes the largest graph has, and all names that nodes may have.
     nodes: int
     names: tuple[str, ...]
-    #: The edges that some graphs have and others lack, and how many of them a graph has at most.
+    #: The edges that a graph may have or lack, and how many of them it has at most.
     edges: tuple[tuple[int, int], ...]
     most_edges: int
     #: The nodes whose operation is chosen, and the operations that pass something on.
