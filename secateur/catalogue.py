@@ -8,15 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from secateur.errors import UnknownNameError
+from secateur.errors import ConfigurationError, UnknownNameError
 
 
 class Entry(NamedTuple):
-    """`where` it is ("module:name"), what it is `about`, and the jobs it `serves`: none named means all."""
+    """`where` it is ("module:name"), what it is `about`, and the jobs it `serves`: none named means all. `budgets` is of a
+    searcher that chooses how long its candidates are trained."""
 
     where: str
     about: str
     serves: tuple[str, ...] = ()
+    budgets: bool = False
 
 
 CATALOGUE: dict[str, dict[str, Entry]] = {
@@ -40,7 +42,11 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "mo-rea": Entry("secateur.search:MoRea", "regularised evolution with non-dominated sorting"),
         "nsga2": Entry("secateur.search:Nsga2", "NSGA-II"),
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
-        "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune", "bench")),
+        "bo-gp": Entry("secateur.search.model_based:BO_GP", "Bayesian optimisation with a Gaussian process"),
+        "bo-dngo": Entry("secateur.search.model_based:BO_DNGO", "Bayesian optimisation with a network, DNGO"),
+        "bananas": Entry("secateur.search.model_based:BANANAS", "mutations of the best, chosen by an ensemble of networks"),
+        "bo-gcn": Entry("secateur.search.model_based:BO_GCN", "Bayesian optimisation with graph convolutions", ("bench",)),
+        "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune", "bench"), True),
         "evolution": Entry("secateur.search:Evolution", "evolution on the front, as in LiteTransformerSearch"),
         "exact": Entry("secateur.search:Exact", "the front itself, computed where costs add up over layers", ("design",)),
     },
@@ -162,3 +168,27 @@ def find(kind: str, name: str, serving: str | None = None) -> Any:
     check(kind, name, serving)
     module, _, attribute = CATALOGUE[kind][name].where.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def with_budgets(searcher: str | None) -> bool:
+    """Whether a searcher chooses how long its candidates are trained."""
+    return searcher in CATALOGUE["searcher"] and CATALOGUE["searcher"][searcher].budgets
+
+
+def check_searcher(text: str, serving: str | None = None) -> None:
+    """Check a searcher's name, with the encoding it shall learn from where one is named, as in `bananas:path`."""
+    name, colon, encoding = text.partition(":")
+    check("searcher", name, serving)
+    if colon:
+        check("encoding", encoding)
+
+
+def find_searcher(text: str, serving: str | None = None) -> Any:
+    """What makes searchers of such a name. Raises UnknownNameError, ConfigurationError where one learns from no encoding."""
+    name, colon, encoding = text.partition(":")
+    kind = find("searcher", name, serving)
+    if not colon:
+        return kind
+    if not hasattr(kind, "encoded"):
+        raise ConfigurationError(f"`{text}` names an encoding, and `{name}` learns from none.")
+    return kind.encoded(encoding)

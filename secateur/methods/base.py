@@ -64,7 +64,7 @@ class Method(ABC):
     lists: ClassVar[bool] = False
     #: Whether a trial has weights of its own, in `networks`/`TRIALS`/key; else it is a slice of the network.
     own: ClassVar[bool] = False
-    #: Whether trials are trainings that can stop early: what `mo-asha` needs.
+    #: Whether trials are trainings that can stop early: what `mo-asha` and its like need.
     budgets: ClassVar[bool] = False
     #: Which of `SOME` it uses; and `candidates`, where it does so before polishing.
     uses: ClassVar[tuple[str, ...]] = ()

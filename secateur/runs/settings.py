@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import yaml
 
-from secateur.catalogue import find, listed
+from secateur.catalogue import find_searcher, listed
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
 from secateur.paths import reason
@@ -124,7 +124,7 @@ class RunSettings(Settings):
     def searcher_sizes(self, searcher: str) -> dict[str, int]:
         """The population and sample of a searcher that has such; where time ends the search, for as many trials as usual."""
         trials = self.preset_value("trials") if self.wanted is None else self.wanted
-        found: dict[str, int] = find("searcher", searcher, self.verb).sizes(trials, self.population, self.sample)
+        found: dict[str, int] = find_searcher(searcher, self.verb).sizes(trials, self.population, self.sample)
         return found
 
     def kept(self) -> dict[str, Any]:

@@ -26,6 +26,14 @@ def fitting(trials: int, most: int) -> int:
     return min(most, max(10, trials // 10))
 
 
+def without_sizes(searcher: str, population: int | None, sample: int | None) -> dict[str, int]:
+    """The sizes of a searcher that has neither. Raises ConfigurationError where one is given."""
+    for name, given in (("population", population), ("sample", sample)):
+        if given is not None:
+            raise ConfigurationError(f"`{name}` cannot be set: the searcher `{searcher}` has none.")
+    return {}
+
+
 @dataclass(frozen=True)
 class Aim:
     """Draws that a searcher mixes with its own proposals: each proposal is one of them with probability `share`."""
@@ -40,13 +48,11 @@ class Searcher(ABC):
     The generator of each proposal comes from (seed, proposal number), so `restore` resumes without replaying.
     """
 
-    name: ClassVar[str]
+    name: str
     #: What to say where it has nothing more to propose.
     ending: ClassVar[str] = "The searcher found nothing new after {tried} trials and stopped."
     #: Whether results that nobody asked for are taken into account.
     takes_extra: bool = True
-    #: Whether it chooses budgets: it is then made with the `least`, the `most` and the factor `eta` between them.
-    budgeted: ClassVar[bool] = False
     #: How often a draw is repeated to find an architecture not seen yet.
     tries: ClassVar[int] = 500
     #: A space of at most this many points is searched for what is left, once draws find nothing new.
@@ -84,10 +90,7 @@ class Searcher(ABC):
 
         Raises ConfigurationError for one that this searcher does not have.
         """
-        for name, given in (("population", population), ("sample", sample)):
-            if given is not None:
-                raise ConfigurationError(f"`{name}` cannot be set: the searcher `{cls.name}` has none.")
-        return {}
+        return without_sizes(cls.name, population, sample)
 
     def ask(self, n: int = 1) -> list[Trial]:
         """Up to `n` trials to run; fewer, or none, where nothing new was found within bounded tries."""

@@ -38,9 +38,9 @@ class Gain:
             NondominatedPartitioning,
             FastNondominatedPartitioning(ref_point=corner, Y=torch.as_tensor(fitted.targets, dtype=torch.float64)),
         )
-        self.logarithmic = len(reference) > 2
+        self.additive = len(reference) > 2
         self._gain: AcquisitionFunction
-        if self.logarithmic:
+        if self.additive:
             sampler = SobolQMCNormalSampler(sample_shape=torch.Size([SAMPLES]), seed=seed)
             self._gain = qLogExpectedHypervolumeImprovement(
                 model=model, ref_point=corner.tolist(), partitioning=cells, sampler=sampler

@@ -32,7 +32,6 @@ class MoAsha(Random):
     """
 
     name = "mo-asha"
-    budgeted = True
 
     def __init__(
         self,

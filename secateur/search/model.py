@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,26 +11,39 @@ from secateur.architecture import Architecture
 from secateur.encodings import Encoding, UnitCube
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
+from secateur.pareto import ranks
 from secateur.predictors import Fitted, Predictor
-from secateur.rng import Generator
+from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
 from secateur.search.feasibility import chance
 from secateur.search.pools import Pool
 from secateur.spaces.base import Space
-from secateur.trial import SWEEP, Status, Trial
+from secateur.trial import SWEEP, Status, Trial, level
 
-#: Scores (k,) of encoded candidates (k, d): the larger, the better; `logarithmic` says what a product with a chance is.
+#: Scores (k,) of encoded candidates (k, d): the larger, the better; `additive` ones take a chance as its logarithm.
 Scores = Callable[[np.ndarray], np.ndarray]
 #: (what was fitted, the reference point (m,), a seed) → scores.
 Acquisition = Callable[[Fitted, np.ndarray, int], Scores]
 
 
+class Learnt(NamedTuple):
+    """What was fitted, to which vectors (n, d), the reference (m,), the vectors (b, d) of what broke a bound, and a seed."""
+
+    fitted: Fitted
+    inputs: np.ndarray
+    reference: np.ndarray
+    broken: np.ndarray
+    seed: int
+
+
 class ModelSearcher(Searcher):
     """A predictor learns from encoded architectures; the candidate that the acquisition function scores highest is next.
 
-    The first `initial` proposals are the space's start and random draws. Results that broke a bound never become numbers: they
-    lower the chance of being feasible that the score is multiplied by. Everything is a function of the history, so a resumed
-    search goes on as if it had never stopped. Objectives reach the predictor maximised, with mean 0 and deviation 1.
+    The first `initial` proposals are the space's start and random draws. A model is fitted for every `refit` proposals: with
+    more than one, all of them are chosen by what was known when the first was asked. Results that broke a bound never become
+    numbers: they lower the chance of being feasible that the score is multiplied by. Everything is a function of the history,
+    so a resumed search goes on as if it had never stopped. Objectives reach the predictor maximised, with mean 0 and
+    deviation 1.
     """
 
     name = "model"
@@ -47,18 +60,24 @@ class ModelSearcher(Searcher):
         encoding: Encoding | None = None,
         pool: Pool | None = None,
         initial: int = 10,
+        refit: int = 1,
         **more: Any,
     ) -> None:
         if initial < 2:
             raise ConfigurationError(f"`initial` must be at least 2, got {initial}: a model needs observations that differ.")
+        if refit < 1:
+            raise ConfigurationError(f"`refit` must be at least 1, got {refit}.")
         super().__init__(space, objectives, *base, **more)
-        self.predictor, self.acquisition = predictor, acquisition
+        self.acquisition = acquisition
         self.encoding = encoding or UnitCube(space)
+        self.predictor = predictor.for_encoding(self.encoding)
         self.pool = pool or Pool(space)
-        self.initial = initial
+        self.initial, self.refit = initial, refit
         #: How often a model could not be fitted and a random candidate was proposed instead.
         self.fallbacks = 0
         self._spread = 0
+        #: The last model with what it depends on.
+        self._kept: tuple[Any, Learnt | None] = (None, None)
 
     def _learn(self, trial: Trial) -> None:
         # The depths of one pass lie on one line of the space: they inform the model, but are no spread to start it from.
@@ -69,34 +88,61 @@ class ModelSearcher(Searcher):
         if max(self._spread + len(self.pending), self.asked) < self.initial or len(complete) < 2:
             start = self.space.start(rng)
             return start if self._is_new(start) else self._unseen(lambda: self.space.sample(rng))
-        pool = self.pool.candidates([t.architecture for t in self._best.trials], self._is_new, rng)
+        pool = self.pool.candidates(self._parents(complete), self._is_new, rng)
         if not pool:
             return None
-        score = self._fitted(complete, rng)
-        if score is None:
+        learnt = self._learnt(rng)
+        if learnt is None:
             self.fallbacks += 1
             return pool[int(rng.integers(len(pool)))]
-        return self.pool.best(pool, lambda some: score(self.encoding.encode(some)), self._is_new, rng)
+        score = self._scores(learnt)
+        return self.pool.best(pool, lambda some: score(self.pool.encoded(some, self.encoding)), self._is_new, rng)
 
-    def _fitted(self, complete: list[Trial], rng: Generator) -> Scores | None:
-        """What scores candidates after all that was told; None where no model could be fitted."""
+    def _parents(self, complete: list[Trial]) -> list[Architecture]:
+        """What candidates are mutated from: the front, and the best of the rest up to the pool's number."""
+        front = self._best.trials
+        if len(front) < self.pool.parents:
+            order = np.argsort(ranks(self.points(complete)), kind="stable")[: self.pool.parents]
+            front = [complete[i] for i in order]
+        return [t.architecture for t in front]
+
+    def _learnt(self, rng: Generator) -> Learnt | None:
+        """The model of the next proposal; None where none could be fitted."""
+        if self.refit == 1:
+            return self._fitted(self.history, list(self.pending.values()), rng)
+        first = self.asked - (self.asked - self.initial) % self.refit if self.asked > self.initial else 0
+        later = (i for i, t in enumerate(self.history) if t.id is not None and t.id >= first)
+        known = self.history[: next(later, len(self.history))]
+        waiting = [t for number, t in self.pending.items() if number < first]
+        asked = (first, len(known), [t.id for t in waiting])
+        if self._kept[0] != asked:
+            self._kept = asked, self._fitted(known, waiting, generator(self.seed, "fit", first))
+        learnt = self._kept[1]
+        return None if learnt is None else learnt._replace(seed=int(rng.integers(2**31)))
+
+    def _fitted(self, known: list[Trial], waiting: list[Trial], rng: Generator) -> Learnt | None:
+        complete = [t for t in known if t.complete and level(t.budget) == self._best.largest]
+        if len(complete) < 2:
+            return None
         observed = self._chosen(complete, rng)
-        broken = [t.architecture for t in self.history if t.status == Status.INFEASIBLE][-self.most_observations :]
+        broken = [t.architecture for t in known if t.status == Status.INFEASIBLE][-self.most_observations :]
         inputs = self.encoding.encode([t.architecture for t in observed])
         targets, reference = standardise(self.points(observed))
+        vectors = self.encoding.encode([t.architecture for t in waiting])
         seed = int(rng.integers(2**31))
-        waiting = self.encoding.encode([t.architecture for t in self.pending.values()])
-        fitted = self.predictor.fit(inputs, targets, waiting=waiting, seed=seed)
-        if fitted is None:
-            return None
-        gain, infeasible = self.acquisition(fitted, reference, seed), self.encoding.encode(broken)
+        fitted = self.predictor.fit(inputs, targets, waiting=vectors, seed=seed)
+        return None if fitted is None else Learnt(fitted, inputs, reference, self.encoding.encode(broken), seed)
+
+    def _scores(self, learnt: Learnt) -> Scores:
+        """What scores candidates: by the acquisition function and the chance of keeping the bounds."""
+        gain = self.acquisition(learnt.fitted, learnt.reference, learnt.seed)
 
         def score(candidates: np.ndarray) -> np.ndarray:
             if not len(candidates):
                 return np.zeros(0)
-            share = chance(candidates, inputs, infeasible)
-            logarithmic = getattr(gain, "logarithmic", False)
-            return np.asarray(gain(candidates) + np.log(share) if logarithmic else gain(candidates) * share)
+            share = chance(candidates, learnt.inputs, learnt.broken)
+            additive = getattr(gain, "additive", False)
+            return np.asarray(gain(candidates) + np.log(share) if additive else gain(candidates) * share)
 
         return score
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from secateur.predictors import Dngo, MlpEnsemble
 from secateur.search import Ehvi, Evolution, LocalSearch, MoRea, Nsga2, Random
+from secateur.search.model import ModelSearcher
+from secateur.search.model_based import BANANAS, BO_DNGO, ModelBased
 from secateur.spaces.decoder import Decoder
 from secateur.testing.searchers import Build, SearcherContract
 from secateur.testing.toys import SPACES, Problem, ToyDecoders, toy
@@ -21,6 +24,17 @@ class QuickEhvi(Ehvi):
         self.pool.draws = 30
 
 
+def quick(setting: ModelBased, **options: Any) -> Build:
+    """With few candidates and a small predictor."""
+
+    def build(space: Any, *args: Any, **more: Any) -> ModelSearcher:
+        searcher = setting(space, *args, **{"initial": 4, **options, **more})
+        searcher.pool.draws = searcher.pool.children = 30
+        return searcher
+
+    return build
+
+
 # Small populations and starts: the runs of the contract are short, and all must get past the first, random phase.
 SEARCHERS = {
     "random": Random,
@@ -28,6 +42,8 @@ SEARCHERS = {
     "mo-rea": partial(MoRea, population=5, sample=3),
     "nsga2": partial(Nsga2, population=4),
     "ehvi": partial(QuickEhvi, initial=4, iterations=8),
+    "bo-dngo": quick(BO_DNGO, predictor=Dngo(width=5, layers=1, steps=10)),
+    "bananas": quick(BANANAS, predictor=MlpEnsemble(2, width=5, layers=1, steps=10), refit=3),
     "evolution": partial(Evolution, population=4, parents=2, mutations=2, crossovers=2),
     "evolution, hull": partial(Evolution, population=4, parents=2, mutations=1, crossovers=2, hull=True),
 }

@@ -75,7 +75,7 @@ def test_known_results_replace_the_start_but_free_depths_do_not() -> None:
         searcher = Ehvi(problem.space, problem.objectives, initial=len(known), iterations=5)
         calls: list[int] = []
         fit = searcher._fitted
-        searcher._fitted = lambda complete, rng, c=calls, f=fit: c.append(len(complete)) or f(complete, rng)  # type: ignore
+        searcher._fitted = lambda known, *more, c=calls, f=fit: c.append(len(known)) or f(known, *more)  # type: ignore
         for architecture in known:
             searcher.tell(problem.result(architecture, origin=origin))
         searcher.ask()

@@ -102,7 +102,7 @@ def test_the_gain_of_any_predictor_is_that_of_its_normal_distributions() -> None
     gain = expected_gain(Sure(), np.array([-1.0, -1.0]), 0)
     candidates = np.array([[1.0, 1.0], [0.5, -0.5], [-0.5, -0.5], [2.0, -2.0]])
     assert gain(candidates) == pytest.approx([3.0, 0.25, 0.0, 0.0], abs=1e-4)
-    assert not gain.logarithmic
+    assert not gain.additive
 
 
 def test_the_gain_of_three_objectives_is_a_logarithm() -> None:
@@ -113,7 +113,7 @@ def test_the_gain_of_three_objectives_is_a_logarithm() -> None:
             return inputs, np.full_like(inputs, 1e-4)
 
     gain = expected_gain(Sure(), np.full(3, -1.0), 0)
-    assert gain.logarithmic
+    assert gain.additive
     better, worse = gain(np.array([[1.0, 1.0, 1.0], [-0.5, -0.5, -0.5]]))
     assert better == pytest.approx(np.log(7.0), abs=0.05)
     assert worse < better - 3

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from secateur.architecture import digest
-from secateur.catalogue import find
+from secateur.catalogue import find, find_searcher
 from secateur.errors import BoundError
 from secateur.runs.bench.pruning_settings import called_as
 from secateur.runs.bench.spending import passes_over_data, seconds_before
@@ -211,7 +211,7 @@ def searched(run: Any, searcher: str, trials: int) -> list[Row]:
     c, supernet, space = run.configuration, run.supernet, run.space
     supernet.model.to(resolve_device(c.device))
     data = c.task_data(run.tokenizer)
-    kind = find("searcher", searcher, "prune")
+    kind = find_searcher(searcher, "prune")
     chosen = kind(space, run.objectives, seed=c.seed, take_extra=False, **kind.sizes(trials))
     estimators = [
         Cost(supernet, space, length=min(c.latency_length, longest_text(supernet.model.config))),

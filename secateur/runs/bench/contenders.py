@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from secateur.architecture import Architecture
-from secateur.catalogue import check, find
+from secateur.catalogue import check, find, find_searcher, with_budgets
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound
 from secateur.rng import Generator
@@ -57,23 +57,15 @@ class Contender:
 
     def build(self, problem: Problem, seed: int, trials: int, depths: bool) -> Searcher:
         """A new searcher for so many trials. Raises ConfigurationError where it cannot serve the table."""
-        kind = self._kind()
+        kind = find_searcher(self.searcher if self.encoding is None else f"{self.searcher}:{self.encoding}", "bench")
         space = problem.table.space
         given: dict[str, Any] = {"seed": seed, "take_extra": depths, **kind.sizes(trials, self.population, self.sample)}
         if self.aimed:
             given["aim"] = Aim(self._drawn(problem), find("run", "prune").settings.aimed)
-        if getattr(kind, "budgeted", False):
+        if with_budgets(self.searcher):
             given |= self._budgets(problem)
         searcher: Searcher = kind(space, problem.objectives, **given)
         return searcher
-
-    def _kind(self) -> Any:
-        kind = find("searcher", self.searcher)
-        if self.encoding is None:
-            return kind
-        if not hasattr(kind, "encoded"):
-            raise ConfigurationError(f"`{self.name}`: the searcher `{self.searcher}` has no encoding to choose.")
-        return kind.encoded(self.encoding)
 
     def _budgets(self, problem: Problem) -> dict[str, Any]:
         """The least and the largest budget and the factor between rungs, of which the table has each."""

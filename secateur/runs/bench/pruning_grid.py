@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from secateur.catalogue import names
+from secateur.catalogue import names, with_budgets
 from secateur.runs.bench.cells import Cell, Pruned, Row, Searched, Sizes, Trained
 from secateur.runs.bench.pruning_settings import SEPARATE, SHARED, PruningSettings
 
@@ -93,7 +93,7 @@ def _within(s: PruningSettings) -> dict[str, Any]:
 
 def _trains(searcher: str) -> bool:
     """Whether a searcher stops trainings early, so that there is nothing for it to do on shared weights."""
-    return searcher == "mo-asha"
+    return with_budgets(searcher)
 
 
 def _further(s: PruningSettings) -> list[str]:

@@ -128,7 +128,7 @@ class DesignSettings(RunSettings):
     def contradictions(self) -> list[str]:
         found = Faults(super().contradictions())
         found.tried(self.space)
-        found.tried(catalogue.check, "searcher", self.searcher, self.verb)
+        found.tried(catalogue.check_searcher, self.searcher, self.verb)
         found.tried(self.check_sizes, str(self.searcher))
         if self.vocabulary >= 1:
             found.tried(self.sizes)

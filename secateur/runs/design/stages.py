@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from secateur.architecture import Architecture
-from secateur.catalogue import find
+from secateur.catalogue import find_searcher
 from secateur.decoders import Builder
 from secateur.devices.device import describe_device, resolve_device
 from secateur.devices.runtime import check_setup
@@ -134,7 +134,7 @@ class DesignWork(Work):
             options |= {"excess": self._excess, "hull": bool(self.c.hull), "bounds": run.bounds}
             if self.c.start == "exact":
                 options["start"] = lambda: exact_start(run.space, self._sums(), run.objectives, run.bounds, self.c.seed)
-        return find("searcher", self.c.searcher)(self.run.space, self.run.objectives, **options)
+        return find_searcher(self.c.searcher)(self.run.space, self.run.objectives, **options)
 
     def _excess(self, architecture: Architecture) -> float:
         """By how much the counted costs break their bounds: asked before anything is built."""

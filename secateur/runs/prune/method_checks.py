@@ -10,7 +10,7 @@ from secateur.methods.base import SOME
 if TYPE_CHECKING:
     from secateur.runs.prune.settings import PruneSettings
 
-#: What is read only where a searcher chooses; by `mo-asha`; where something is polished, or heads and units are ordered.
+#: What is read only where a searcher chooses; by those with rungs; where something is polished, or heads and units are ordered.
 CHOOSING = ("searcher", "aimed", "population", "sample")
 RUNGS = ("r_min", "eta", "rung_order")
 POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants", "masks")
@@ -22,13 +22,15 @@ def method_faults(c: PruneSettings) -> list[str]:
     kind, found = catalogue.find("method", c.method), []
     if c.space in catalogue.names("space", c.verb) and c.space not in kind.spaces:
         found.append(f"the method `{c.method}` prunes in the space {' or '.join(kind.spaces)}, not in `{c.space}`.")
-    if c.searcher == "mo-asha":
+    if catalogue.with_budgets(c.searcher):
         if not kind.budgets:
-            found.append(f"`mo-asha` needs a method whose candidates are trained, such as standard, not `{c.method}`.")
+            found.append(f"`{c.searcher}` needs a method whose candidates are trained, such as standard, not `{c.method}`.")
         if c.r_min > c.trial_epochs:
             found.append(f"`r_min` must be at most `trial_epochs` ({c.trial_epochs:g}), got {c.r_min:g}.")
         elif c.trials <= c.eta and c.r_min < c.trial_epochs:
-            found.append(f"`trials` must be at least {c.eta + 1}: with fewer nothing in `mo-asha` goes on, got {c.trials}.")
+            found.append(
+                f"`trials` must be at least {c.eta + 1}: with fewer nothing in `{c.searcher}` goes on, got {c.trials}."
+            )
     return found
 
 
@@ -42,8 +44,8 @@ def unused(c: PruneSettings) -> dict[str, str]:
     why = {name: _others(name, c.method) for name in SOME if name in changed and name not in kind.uses}
     if kind.lists:
         why |= dict.fromkeys(CHOOSING, f"the method `{c.method}` tries a list of its own")
-    if c.searcher != "mo-asha":
-        why |= dict.fromkeys(RUNGS, "only the searcher mo-asha has rungs")
+    if not catalogue.with_budgets(c.searcher):
+        why |= dict.fromkeys(RUNGS, "only searchers that stop trainings early have rungs, such as mo-asha")
     if not c.polish:
         why |= {name: "nothing is polished" for name in POLISHING if name != "candidates" or name not in kind.uses}
     elif not masks_may_join(c):

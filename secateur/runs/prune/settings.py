@@ -133,16 +133,14 @@ class PruneSettings(RunSettings):
         TrainingSettings,
         "epochs",
         1.0,
-        about="Epochs after which mo-asha first stops candidates.",
+        about="Epochs after which mo-asha and its like first stop candidates.",
         panel=_SEARCH,
         flag="--r-min",
     )
-    eta: int = option(
-        3, "One of so many candidates goes on from a rung of mo-asha to the next.", panel=_SEARCH, least=2, most=100
-    )
+    eta: int = option(3, "One of so many candidates goes on from one rung to the next.", panel=_SEARCH, least=2, most=100)
     rung_order: str = option(
         "told",
-        "Which of equally good candidates mo-asha lets go on: the one told first, or those that cover the front (epsilon-net).",
+        "Which of equally good candidates go on from a rung: those told first, or those that cover the front (epsilon-net).",
         panel=_SEARCH,
         known=ORDERS,
     )
@@ -289,9 +287,9 @@ class PruneSettings(RunSettings):
         for kind in ("space", "strategy", "method"):
             tried(catalogue.check, kind, str(getattr(self, kind)), self.verb)
         if self.searcher is not None:
-            tried(catalogue.check, "searcher", str(self.searcher), self.verb)
+            tried(catalogue.check_searcher, str(self.searcher), self.verb)
             tried(self.check_sizes, str(self.searcher))
-        usual = self.method == type(self).method and self.searcher != "mo-asha"
+        usual = self.method == type(self).method and not catalogue.with_budgets(self.searcher)
         if (
             not usual
             and self.method in catalogue.names("method", self.verb)

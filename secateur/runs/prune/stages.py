@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from secateur.catalogue import find
+from secateur.catalogue import find, find_searcher, with_budgets
 from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices.device import check_precision, resolve_device
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
@@ -98,9 +98,9 @@ class PruneWork(Measuring):
         if self.method.lists:
             return Listed(*given, choose=self.method.candidates)
         sizes = c.searcher_sizes(c.searcher)
-        if c.searcher == "mo-asha":
+        if with_budgets(c.searcher):
             sizes |= {"least": c.r_min, "most": c.trial_epochs, "eta": c.eta, "order": c.rung_order}
-        return find("searcher", c.searcher)(*given, aim=self._aim(), **sizes)
+        return find_searcher(c.searcher)(*given, aim=self._aim(), **sizes)
 
     def _aim(self) -> Aim | None:
         """Draws at the sizes that will be polished: no searcher alone visits the small ones often."""
