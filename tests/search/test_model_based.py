@@ -162,3 +162,13 @@ def test_a_whole_space_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, encoding = Pool(space), kind(space)
     some = list(space.every())[5:9]
     assert np.array_equal(pool.encoded(some, encoding), encode(encoding, some))
+
+
+def test_a_graph_predictor_searches_cells_only() -> None:
+    kind = find("searcher", "bo-gcn", "bench")
+    problem = Cells(CELLS, (Objective("value", "max"),))
+    assert len(set(problem.run(kind(CELLS, problem.objectives, initial=4), 6))) == 6
+    with pytest.raises(ConfigurationError, match="`bo-gcn` cannot search `medium`: "):
+        kind(toy("medium").space, ONE)
+    with pytest.raises(ConfigurationError):
+        kind.encoded("path")(CELLS, ONE)
