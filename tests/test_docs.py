@@ -7,8 +7,9 @@ The folder holds toys under the names that the pages use, so that no page is rew
 a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `train.csv`, `reviews/`, GLUE's RTE, `my-text.txt`, a
 task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and `runs/phone`, unless the page
 makes them itself. What differs from what a reader would see: there may be no GPU (`SUBSTITUTIONS`), the demo takes minutes,
-tasks of the hub and a push need a connection, `watch` does not end by itself (`parsed_only`), latencies are measured only
-briefly, and what a page leaves open is small (`hurry`): few epochs and trials, a toy space, short texts.
+tasks of the hub and a push need a connection, published tables are not here, `watch` does not end by itself (`parsed_only`),
+latencies are measured only briefly, and what a page leaves open is small (`hurry`): few epochs and trials, a toy space, short
+texts.
 """
 
 from __future__ import annotations
@@ -323,8 +324,13 @@ def parsed_only(words: list[str]) -> bool:
     """Whether a command's options are checked, and it is not run."""
     tasks = [word for before, word in pairwise(words) if before in ("--task", "--preset")]
     hub = words[0] == "evaluate" and not all("colours" in task for task in tasks)
+    published = words[0] == "bench" and any(word.startswith("nb") or word.endswith(".tfrecord") for word in words)
     return (
-        words[0] in ("demo", "watch") or "--push" in words or hub or (words[0] == "evaluate" and find_spec("lm_eval") is None)
+        words[0] in ("demo", "watch")
+        or published
+        or "--push" in words
+        or hub
+        or (words[0] == "evaluate" and find_spec("lm_eval") is None)
     )
 
 

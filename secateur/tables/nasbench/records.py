@@ -27,7 +27,9 @@ def records(path: Path) -> Iterator[bytes]:
     done = 0
     with path.open("rb") as file:
         while True:
-            heads, bodies, sums = [], [], []
+            heads: list[bytes] = []
+            bodies: list[bytes] = []
+            sums: list[tuple[bytes, bytes]] = []
             while len(bodies) < BATCH and (head := file.read(12)):
                 length = int.from_bytes(head[:8], "little")
                 body = file.read(length + 4) if len(head) == 12 and length <= LONGEST else b""
