@@ -163,7 +163,7 @@ def _number(value: Any) -> float:
 
 def _list(value: Any) -> list[float]:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
-        return value.tolist()
+        return list(value.tolist())
     if _blank(value):
         return []
     return [float(v) for v in (json.loads(value) if isinstance(value, str) else value)]

@@ -38,6 +38,7 @@ SCRIPTS = {
         "store and searcher per trial ÷ 10 ms, `random`",
         "store and searcher per trial ÷ 10 ms, `local`",
         "a trial in memory",
+        "a trial on a table",
         "`ehvi` suggestion",
         "`ehvi` suggestion",
     ],

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from array import array
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +25,9 @@ from secateur.tables.nasbench.csv_files import SAID_101
 from secateur.tables.nasbench.records import fields, records
 from secateur.tables.table import Table
 
-#: Fields of an evaluation.
-SECONDS, CURVES = 2, {"train": 3, "validation": 4, "test": 5}
+SECONDS = "seconds"
+#: What is read of an evaluation, by the fields of its message.
+FIELDS = {SECONDS: 2, "train": 3, "validation": 4, "test": 5}
 #: Evaluations of a training: before, half-way, at the end.
 EVALUATIONS = 3
 
@@ -36,44 +38,59 @@ class _Training(NamedTuple):
     matrix: str
     ops: str
     parameters: int
-    last: dict[int, Any]
+    #: Of its last evaluation, in the order of `FIELDS`.
+    last: list[float]
 
 
 def read_records(path: Path) -> tuple[Table, dict[str, Any]]:
     """The table, and what its metadata would say. Raises DataError."""
-    cells: dict[str, _Training] = {}
-    found: dict[str, dict[int, list[dict[int, Any]]]] = {}
+    cells: dict[str, tuple[int, _Training]] = {}
+    places, lengths, values = array("q"), array("q"), array("d")  # millions of trainings: lists would take gigabytes
     for number, text in enumerate(records(path), 1):
         try:
             training = _training(text)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise DataError(f"`{path}`, record {number}: it is not a training of NAS-Bench-101: {error}.") from error
-        cells.setdefault(training.key, training)
-        found.setdefault(training.key, {}).setdefault(training.epochs, []).append(training.last)
+        places.append(cells.setdefault(training.key, (len(cells), training))[0])
+        lengths.append(training.epochs)
+        values.extend(training.last)
     if not cells:
         raise DataError(f"`{path}` has no records.")
-    architectures = made(path, NasBench101(), map(_spelt, cells.values()))
+    first = [training for _, training in cells.values()]
+    architectures = made(path, NasBench101(), map(_spelt, first))
     agree(path, architectures, cells)
-    epochs = sorted({length for lengths in found.values() for length in lengths})
-    seeds = [max(map(len, lengths.values())) for lengths in found.values()]
-    rows = [(key, seed) for key, count in zip(found, seeds, strict=True) for seed in range(count)]
-    nothing: dict[int, Any] = {}
-    last = [[(found[k].get(e, [])[s : s + 1] or [nothing])[0] for e in epochs] for k, s in rows]
-    curves = {name: 100 * _array(last, field) for name, field in CURVES.items()}
-    each = np.repeat(np.arange(len(cells)), seeds).tolist()
-    parameters = np.array([training.parameters for training in cells.values()], dtype=np.float64)[each]
+    each, epochs, seeds, last = _arranged(np.array(places), np.array(lengths), np.array(values).reshape(-1, len(FIELDS)))
     table = Table(
-        [architectures[i] for i in each],
-        {"parameters": parameters},
-        curves,
-        np.array(epochs, dtype=np.float64),
-        seconds=_array(last, SECONDS),
-        seed=[seed for _, seed in rows],
+        [architectures[place] for place in each.tolist()],
+        {"parameters": np.array([training.parameters for training in first], dtype=np.float64)[each]},
+        {name: 100 * last[:, :, i] for i, name in enumerate(FIELDS) if name != SECONDS},
+        epochs,
+        seconds=last[:, :, list(FIELDS).index(SECONDS)],
+        seed=seeds,
         where=str(path),
     )
-    reported = [{"metric": name, "budget": epochs[-1]} for name in ("validation", "test")]
-    about = f"NAS-Bench-101: accuracies on CIFAR-10 in percent after {', '.join(map(str, epochs))} epochs"
-    return table, {**SAID_101, "maximise": sorted(CURVES), "reported": reported, "about": about}
+    reported = [{"metric": name, "budget": int(epochs[-1])} for name in ("validation", "test")]
+    about = f"NAS-Bench-101: accuracies on CIFAR-10 in percent after {', '.join(f'{e:g}' for e in epochs)} epochs"
+    maximise = [name for name in FIELDS if name != SECONDS]
+    return table, {**SAID_101, "maximise": maximise, "reported": reported, "about": about}
+
+
+def _arranged(
+    places: np.ndarray, lengths: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of trainings, given by the number of their cell (m,), their epochs (m,) and what they gave (m, k): a row per cell and
+    seed. The cell (n,), the epochs there are (b,), the seed (n,), and the values (n, b, k), NaN where there was no training."""
+    epochs, at = np.unique(lengths, return_inverse=True)
+    order = np.lexsort((at, places))  # stable: those of a cell and length in the file's order
+    groups = places[order] * len(epochs) + at[order]
+    begin = np.flatnonzero(np.diff(groups, prepend=-1))
+    seeds = np.empty(len(order), dtype=np.int64)
+    seeds[order] = np.arange(len(order)) - np.repeat(begin, np.diff(begin, append=len(order)))
+    most = int(seeds.max()) + 1
+    rows, row = np.unique(places * most + seeds, return_inverse=True)
+    found = np.full((len(rows), len(epochs), values.shape[1]), np.nan)
+    found[row, at] = values
+    return rows // most, epochs.astype(np.float64), rows % most, found
 
 
 def _training(text: bytes) -> _Training:
@@ -84,7 +101,8 @@ def _training(text: bytes) -> _Training:
         message = base64.b64decode(metrics, validate=False)
     except binascii.Error as error:
         raise ValueError(f"its metrics are not base64: {error}") from error
-    evaluations, parameters = [], 0
+    evaluations: list[dict[int, Any]] = []
+    parameters = 0
     for field, value in fields(message):
         if field == 1 and isinstance(value, bytes):
             evaluations.append(dict(fields(value)))
@@ -92,14 +110,11 @@ def _training(text: bytes) -> _Training:
             parameters = value
     if len(evaluations) != EVALUATIONS:
         raise ValueError(f"it has {len(evaluations)} evaluations, not {EVALUATIONS}")
-    return _Training(key, epochs, matrix, ops, parameters, evaluations[-1])
+    last = [float(evaluations[-1][number]) for number in FIELDS.values()]
+    return _Training(key, epochs, matrix, ops, parameters, last)
 
 
 def _spelt(training: _Training) -> dict[str, Any]:
     ops = training.ops.split(",")
     bits = [int(bit) if bit in "01" else bit for bit in training.matrix]
     return {"matrix": [bits[i : i + len(ops)] for i in range(0, len(bits), len(ops))], "ops": ops}
-
-
-def _array(rows: list[list[dict[int, Any]]], field: int) -> np.ndarray:
-    return np.array([[evaluation.get(field, np.nan) for evaluation in row] for row in rows], dtype=np.float64)

@@ -66,7 +66,8 @@ def _of_structure(nodes: int, bits: int, labels: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=2**12)
 def _paths(nodes: int, bits: int) -> list[tuple[int, ...]]:
     """Every path from input to output, as the nodes between."""
-    found, waiting = [], [(0,)]
+    found: list[tuple[int, ...]] = []
+    waiting: list[tuple[int, ...]] = [(0,)]
     while waiting:
         path = waiting.pop()
         for node in range(path[-1] + 1, nodes):

@@ -78,4 +78,5 @@ def _trained(features: np.ndarray, true: np.ndarray, accuracy: bool) -> Any:
 
 
 def _told(learnt: np.ndarray, accuracy: bool) -> np.ndarray:
-    return ABOVE - np.exp(learnt) if accuracy else np.exp(learnt)
+    found: np.ndarray = np.exp(learnt)
+    return ABOVE - found if accuracy else found
