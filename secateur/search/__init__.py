@@ -1,9 +1,11 @@
 """Searchers: what to try next. Libraries load when a searcher that needs them is made."""
 
 from secateur.search.base import Aim, Searcher
+from secateur.search.bohb import Bohb
 from secateur.search.ehvi import Ehvi
 from secateur.search.evolution import Evolution
 from secateur.search.exact import Exact
+from secateur.search.hyperband import Hyperband, SuccessiveHalving
 from secateur.search.listed import Listed
 from secateur.search.local import LocalSearch
 from secateur.search.mo_asha import MoAsha
@@ -14,9 +16,11 @@ from secateur.search.random import Random
 
 __all__ = [
     "Aim",
+    "Bohb",
     "Ehvi",
     "Evolution",
     "Exact",
+    "Hyperband",
     "Listed",
     "LocalSearch",
     "MoAsha",
@@ -25,4 +29,5 @@ __all__ = [
     "Nsga2",
     "Random",
     "Searcher",
+    "SuccessiveHalving",
 ]

@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
-from secateur.pareto import epsilon_net, ranks
 from secateur.rng import Generator
+from secateur.search.best_first import ORDERS, best_first
 from secateur.search.random import Random
 from secateur.spaces.base import Space
 from secateur.trial import Status, Trial
-
-#: How the members of one front are ordered: by what is told first, or each as far as can be from those before it.
-ORDERS = ("told", "epsilon-net")
 
 
 class MoAsha(Random):
@@ -80,14 +75,7 @@ class MoAsha(Random):
     def ranked(self, rung: float) -> list[Trial]:
         """What was told on a rung, the best first: by non-dominated fronts, then by `order`."""
         ended = [t for t in self.history if t.complete and t.budget == rung and t.id is not None]
-        points = self.points(ended)
-        front = ranks(points)
-        place = np.arange(len(ended))
-        if self.order == "epsilon-net":
-            for rank in np.unique(front):
-                members = np.flatnonzero(front == rank)
-                place[members[epsilon_net(points[members])]] = np.arange(len(members))
-        return [ended[i] for i in np.lexsort((place, front))]
+        return [ended[i] for i in best_first(self.points(ended), self.order)]
 
     def may_continue(self, left: int) -> set[str]:
         """Those that have not gone on and would still be among the best if all that is left came below them; and what runs."""

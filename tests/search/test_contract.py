@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from secateur.predictors import Dngo, MlpEnsemble
-from secateur.search import Ehvi, Evolution, LocalSearch, MoRea, Nsga2, Random
+from secateur.search import Bohb, Ehvi, Evolution, Hyperband, LocalSearch, MoRea, Nsga2, Random
 from secateur.search.model import ModelSearcher
 from secateur.search.model_based import BANANAS, BO_DNGO, ModelBased
 from secateur.spaces.decoder import Decoder
@@ -44,6 +44,8 @@ SEARCHERS = {
     "ehvi": partial(QuickEhvi, initial=4, iterations=8),
     "bo-dngo": quick(BO_DNGO, predictor=Dngo(width=5, layers=1, steps=10)),
     "bananas": quick(BANANAS, predictor=MlpEnsemble(2, width=5, layers=1, steps=10), refit=3),
+    "hyperband, one rung": partial(Hyperband, least=9.0, most=9.0),
+    "bohb, one rung": partial(Bohb, least=9.0, most=9.0),
     "evolution": partial(Evolution, population=4, parents=2, mutations=2, crossovers=2),
     "evolution, hull": partial(Evolution, population=4, parents=2, mutations=1, crossovers=2, hull=True),
 }

@@ -19,7 +19,7 @@ from secateur.paths import checked
 from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.settings import Faults, RunSettings
-from secateur.search.mo_asha import ORDERS
+from secateur.search.best_first import ORDERS
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
