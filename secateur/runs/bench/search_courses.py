@@ -52,7 +52,8 @@ def _values(problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.n
     """Of one objective: of the network that is best so far at the largest budget that the search has seen so far, what the
     table tells at the driving budget and at those reported. Before its first result, a search lacks all that can be."""
     objective = problem.objectives[0]
-    rows = problem.rows(frame["key"])
+    keys = frame["key"].unique()
+    rows = frame["key"].map(dict(zip(keys, problem.rows(keys), strict=True))).to_numpy()
     seen = objective.sign * frame[objective.name].to_numpy(dtype=float)
     budgets = frame["budget"].to_numpy(dtype=float)
     budgets = np.where(np.isnan(budgets), np.inf, budgets)

@@ -12,7 +12,7 @@ from secateur.report.charts import Figure
 from secateur.report.numbers import title
 from secateur.report.significance_page import LEVEL, Cell, critical_difference_figure, significance_figure
 from secateur.runs.bench.ranks import standard_error
-from secateur.runs.bench.search_courses import Arrays
+from secateur.runs.bench.search_courses import Arrays, TableCourses
 from secateur.runs.bench.significance import Pair
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def sections(study: SearchStudy) -> Iterator[Section]:
     sought = "; ".join(f"{p.name}: {' and '.join(title(o.name) for o in p.objectives)}" for p in study.problems)
     yield Section("Searchers", f"Objectives of {sought}.", study.shown())
     courses = study.regrets
-    means = {table: _means(study, found.possible, "regret", log=True) for table, found in courses.items()}
-    yield Section("Regret", "Means over seeds with their standard errors; no regret is drawn at the bottom.", figures=means)
-    middles = {table: _medians(study, found.possible) for table, found in courses.items()}
+    means = {table: _means(study, _begun(found), "regret", log=True) for table, found in courses.items()}
+    yield Section("Regret", "Means over seeds with their standard errors; a regret of 0 is drawn at the bottom.", figures=means)
+    middles = {table: _medians(study, _begun(found)) for table, found in courses.items()}
     yield Section("Regret, medians", "With the quartiles over seeds.", figures=middles)
     for table, found in courses.items():
         told = {measure: _means(study, arrays, measure, late=True) for measure, arrays in found.told.items()}
@@ -47,6 +47,12 @@ _PAIRS = (
     f"Green: the one on the left has the better values, orange: the worse ones, grey: the two do not differ at {LEVEL:g}. "
     "Over a cell: the mean difference and its 95 % interval by the bootstrap."
 )
+
+
+def _begun(found: TableCourses) -> Arrays:
+    """The regrets, from when on all searches of a searcher have a result."""
+    told = next(iter(found.told.values()))
+    return {name: np.where(np.isnan(told[name]).any(axis=0), np.nan, regrets) for name, regrets in found.possible.items()}
 
 
 def _means(study: SearchStudy, arrays: Arrays, y: str, **more: bool) -> Figure:

@@ -58,7 +58,7 @@ class SearchStudy:
 
     @cached_property
     def searchers(self) -> list[str]:
-        return list(dict.fromkeys(self.frame["searcher"]))
+        return list(self.frame["searcher"].unique())
 
     @cached_property
     def regrets(self) -> dict[str, TableCourses]:
