@@ -168,8 +168,8 @@ def compare_predictors(settings: PredictorSettings, progress: Progress) -> Predi
     plan = Plan(s)
     tasks, left_out = plan.tasks()
     cells = {plan.fit(task).cell: task for task in tasks}
-    file = SafeRowsFile.within(s.to, FITS)
-    frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.fit(task).run(), (progress, "predicting"))
+    with SafeRowsFile.within(s.to, FITS) as file:
+        frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.fit(task).run(), (progress, "predicting"))
     study = PredictorStudy(s.to, plan.subjects, frame, left_out)
     study.write()
     return study

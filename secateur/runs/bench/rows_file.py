@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from secateur.errors import ConfigurationError, DataError, MissingExtraError
 from secateur.paths import reason
+from secateur.study import RunLock
 from secateur.tasks import files
 from secateur.writing import check_writable, remove, whole
 
@@ -80,13 +81,18 @@ class SafeRowsFile(RowsFile):
                     super().add(cell, rows)
 
     @classmethod
-    def within(cls, folder: Path, name: str) -> Self:
-        """The file of a folder, which is made. Raises ConfigurationError where nothing can be written there."""
+    @contextmanager
+    def within(cls, folder: Path, name: str) -> Iterator[Self]:
+        """The file of a folder, which is made and in which no other process may write meanwhile.
+
+        Raises ConfigurationError where nothing can be written there, StudyError where another process does.
+        """
         try:
             check_writable(folder)
         except OSError as error:
             raise ConfigurationError(f"`to` cannot be written: `{folder}`: {reason(error)}.") from error
-        return cls(folder / name)
+        with RunLock(folder):
+            yield cls(folder / name)
 
     def add(self, cell: str, rows: Sequence[Mapping[str, Any]]) -> None:
         with self.lines.open("a", encoding="utf-8") as file:

@@ -119,6 +119,10 @@ class Plan:
         s = self.settings = settings
         self.contenders = [Contender.parse(text) for text in dict.fromkeys(s.searcher or USUAL)]
         self.problems = [Problem.of(open_table(t), s.objective or (), s.budget, s.report) for t in dict.fromkeys(s.table)]
+        names = [problem.name for problem in self.problems]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ConfigurationError(f"two of the tables are called `{twice[0]}`: give one of the files another name.")
 
     def search(self, task: tuple[int, int, int]) -> Search:
         """The search of a contender on a problem with a seed, each by its place."""
@@ -162,8 +166,8 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     plan = Plan(s)
     tasks, left_out = plan.tasks()
     cells = {plan.search(task).cell: task for task in tasks}
-    file = SafeRowsFile.within(s.to, SEARCHES)
-    frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
+    with SafeRowsFile.within(s.to, SEARCHES) as file:
+        frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
     study = SearchStudy(s.to, plan.problems, frame, s.end, s.shown_at, s.seconds is not None, left_out)
     study.write()
     return study

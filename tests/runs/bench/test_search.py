@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import secateur
 from secateur.cli import app
-from secateur.errors import ConfigurationError, DataError, UnknownNameError
+from secateur.errors import ConfigurationError, DataError, StudyError, UnknownNameError
 from secateur.pareto import hypervolume
 from secateur.runs.bench import searching
 from secateur.runs.bench.rows_file import SafeRowsFile
@@ -21,6 +21,7 @@ from secateur.search import Aim
 from secateur.search.random import Random
 from secateur.spaces.pruning import Shape
 from secateur.spaces.pruning.sizes import aimed
+from secateur.study import RunLock
 from secateur.tables.searchable import write_searchable
 from secateur.testing.toys import Toy, toy
 
@@ -219,9 +220,19 @@ def test_refusals(table: Path) -> None:
         bench(table, objective=["error", "los"])
     with pytest.raises(ConfigurationError, match="unknown searcher `exact`"):
         bench(table, searcher=["exact"])
+    (table.parent / "same").mkdir()
+    write_searchable(
+        table.parent / "same" / "toy.parquet",
+        _evaluated(problem("medium").space.sample_many(3, np.random.default_rng(0))),
+        {**SAID, "space": "medium"},
+    )
+    with pytest.raises(ConfigurationError, match="two of the tables are called `toy`"):
+        secateur.bench_search(table=[str(table), str(table.parent / "same" / "toy.parquet")], progress=False)
     with pytest.raises(ConfigurationError, match="is a file"):
         bench(table, to=table)
-    (table.parent / "out").mkdir()
+    (table.parent / "out").mkdir(exist_ok=True)
+    with RunLock(table.parent / "out"), pytest.raises(StudyError, match="is in use by process"):
+        bench(table)
     (table.parent / "out" / "searches.parquet").write_bytes(table.read_bytes())
     with pytest.raises(DataError, match="no column `cell`"):
         bench(table)
