@@ -32,8 +32,8 @@ class Spectrum:
     def evidence(self, alpha: float, beta: float) -> float:
         """The logarithm of the marginal likelihood: the target is N(0, 1/beta + features · featuresᵀ / alpha)."""
         variances = 1 / beta + self.squares / alpha
-        logarithms = float(np.log(variances).sum()) - (self.n - len(self.squares)) * np.log(beta)
-        return -0.5 * (logarithms + float((self.projected / variances).sum()) + beta * self.rest + self.n * np.log(2 * np.pi))
+        logarithms = np.log(variances).sum() - (self.n - len(self.squares)) * np.log(beta) + self.n * np.log(2 * np.pi)
+        return float(-0.5 * (logarithms + (self.projected / variances).sum() + beta * self.rest))
 
     def likeliest(self) -> tuple[float, float]:
         """The alpha and beta of the largest evidence: for each ratio beta is known, so one number is searched for."""

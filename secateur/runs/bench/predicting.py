@@ -13,7 +13,7 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.encodings import Encoding
-from secateur.errors import ConfigurationError, DataError
+from secateur.errors import ConfigurationError
 from secateur.predictors import Predictor
 from secateur.rng import generator
 from secateur.runs.bench.problem import Problem, checked
@@ -77,7 +77,7 @@ class Subject:
         """Of all networks (n, d)."""
         if name not in self._vectors:
             networks = self.problem.architectures
-            self._vectors[name] = self.encoding(name).encode([networks[place] for place in self.places])
+            self._vectors[name] = self.encoding(name).encode([networks[place] for place in self.places.tolist()])
         return self._vectors[name]
 
     def predictor(self, name: str, encoding: str) -> Predictor:
@@ -122,13 +122,13 @@ class Fit:
         predictor = subject.predictor(self.predictor, self.encoding)
         began = time.thread_time()
         fitted = predictor.fit(seen, ((values - centre) / scale)[:, None], waiting=seen[:0], seed=self.seed)
-        if fitted is None:
-            raise DataError(f"`{self.predictor}` could not be fitted to {self.train} networks of `{subject.name}`.")
-        means, deviations = (found[:, 0] * scale for found in fitted.predict(new))
-        seconds = time.thread_time() - began
-        asked = {"table": subject.name, "predictor": self.predictor, "encoding": self.encoding}
+        found: dict[str, float | None] = dict.fromkeys(FIGURES)  # of a fit that fails nothing is known
+        if fitted is not None:
+            means, deviations = (both[:, 0] * scale for both in fitted.predict(new))
+            found = {"seconds": time.thread_time() - began, **figures(truth, means + centre, deviations)}
+        asked: dict[str, Any] = {"table": subject.name, "predictor": self.predictor, "encoding": self.encoding}
         asked |= {"train": self.train, "seed": self.seed, "test": subject.test}
-        return [{**asked, **figures(truth, means + centre, deviations), "seconds": seconds}]
+        return [{**asked, **found}]
 
 
 def standardised(columns: np.ndarray, rows: np.ndarray) -> np.ndarray:

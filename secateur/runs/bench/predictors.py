@@ -114,11 +114,15 @@ class Plan:
         found = []
         for name in dict.fromkeys(s.predictor or names("predictor")):
             mine, faults = _fitting(subject, name, encodings)
-            if not mine and s.encoding is None and GRAPH not in encodings:
+            if not mine and s.encoding is None:
                 mine = _fitting(subject, name, [GRAPH])[0]
-            if not mine and s.predictor:
-                raise faults[0]
-            notes += [f"{name} was left out: {fault}" for fault in faults if not mine or s.encoding]
+            if not mine:
+                fault = next(iter(faults.values()))
+                if s.predictor:
+                    raise fault
+                notes.append(f"{name} was left out: {fault}")
+            elif s.encoding:
+                notes += [f"{name} with {encoding} was left out: {fault}" for encoding, fault in faults.items()]
             found += mine
         unused = [encoding for encoding in s.encoding or () if encoding not in dict(e[::-1] for e in found)]
         if unused:
@@ -139,14 +143,15 @@ class Plan:
 
 def _fitting(
     subject: Subject, name: str, encodings: Sequence[str]
-) -> tuple[list[tuple[str, str]], list[ConfigurationError | MissingExtraError]]:
+) -> tuple[list[tuple[str, str]], dict[str, ConfigurationError | MissingExtraError]]:
     """A predictor with those encodings that it takes, and why it does not take the others."""
-    pairs, faults = [], []
+    pairs: list[tuple[str, str]] = []
+    faults: dict[str, ConfigurationError | MissingExtraError] = {}
     for encoding in encodings:
         try:
             subject.predictor(name, encoding)
         except (ConfigurationError, MissingExtraError) as error:
-            faults.append(error)
+            faults[encoding] = error
         else:
             pairs.append((name, encoding))
     return pairs, faults

@@ -46,7 +46,8 @@ class PredictorStudy:
         found = []
         names = ["table", "predictor", "encoding", "train"]
         for asked, fits in self.frame.groupby(names, sort=False):
-            row = dict(zip(names, asked, strict=True)) | {"train": int(asked[-1]), "seeds": len(fits)}
+            row: dict[str, Any] = dict(zip(names, asked, strict=True))
+            row |= {"train": int(row["train"]), "seeds": len(fits)}
             for name in FIGURES:
                 values = fits[name].dropna().to_numpy(dtype=float)
                 middle = np.median if name == "seconds" else np.mean  # the first fit of a process also loads libraries
@@ -68,6 +69,8 @@ class PredictorStudy:
             told.append(f"{one.name}: {one.target} of {one.test:,} networks held out, out of {len(one.values):,}{beside}.")
             if one.unknown:
                 told.append(f"{one.name}: {one.unknown:,} networks without known values were left out.")
+        if failed := int(self.frame["rmse"].isna().sum()):
+            told.append(f"{failed} of {len(self.frame)} fits failed, and are in no mean.")
         told.append(
             "Means over seeds ± standard errors. RMSE and NLL, the mean negative log-likelihood, are in the target's own unit; "
             "of a normal distribution 0.683 and 0.954 lie within one and two deviations σ; time is the median "

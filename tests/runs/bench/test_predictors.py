@@ -124,6 +124,15 @@ def test_what_is_there_is_not_done_again(table: Path, monkeypatch: pytest.Monkey
     assert again[2:] == [("forest", 8), ("forest", 12)]
 
 
+def test_a_fit_that_fails_is_in_no_mean(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = Forest.fit
+    monkeypatch.setattr(Forest, "fit", lambda *a, seed, **more: None if seed == 1 else fit(*a, seed=seed, **more))
+    study = bench(table, seeds=3)
+    alone = study.frame[(study.frame["train"] == 8) & (study.frame["seed"] != 1)]
+    assert study.rows()[0]["kendall"] == pytest.approx(alone["kendall"].mean())
+    assert "2 of 6 fits failed, and are in no mean." in study.said()
+
+
 def test_several_processes_find_the_same(table: Path) -> None:
     alone, beside = (bench(table, workers=n, to=table.parent / str(n)).frame.drop(columns="seconds") for n in (1, 2))
     assert alone.reset_index(drop=True).equals(beside.reset_index(drop=True))
@@ -162,9 +171,11 @@ def test_pairs_that_do_not_fit(cells: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert pairs(usual) == {("forest", "adjacency"), ("forest", "path"), ("only-vectors", "graph")}
     asked = bench(cells, predictor=names, encoding=["vector", "path"], train="8", seeds=1)
     assert pairs(asked) == {("forest", "vector"), ("forest", "path"), ("only-vectors", "vector")}
-    assert any("only-vectors was left out: `only-vectors` knows nothing of `path`" in note for note in asked.said())
+    assert any("only-vectors with path was left out: `only-vectors` knows nothing of `path`" in note for note in asked.said())
     with pytest.raises(ConfigurationError, match="knows nothing of `path`"):
         bench(cells, predictor=names, encoding=["path"])
+    with pytest.raises(ConfigurationError, match="only-vectors with path was left out"):
+        bench(cells, predictor=["only-vectors"], encoding=["vector", "path"])
     with pytest.raises(ConfigurationError, match="`shaped` reads graphs, and no `feature`"):
         bench(cells, predictor=["shaped"], encoding=["graph"], feature=["flops"])
 
