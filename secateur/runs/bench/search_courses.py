@@ -49,14 +49,17 @@ def courses_of(problem: Problem, frame: pandas.DataFrame, grid: np.ndarray, time
 
 
 def _values(problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.ndarray, timed: bool) -> TableCourses:
-    """Of one objective: of the network that is best so far at the largest budget that the search has seen so far, what the
-    table tells at the driving budget and at those reported. Before its first result, a search lacks all that can be."""
+    """Of one objective: what the table tells, at the driving budget and at those reported, of the network that is the best so
+    far at the largest budget that the search has seen so far.
+
+    Before its first result, a search lacks all that can be; so does a network without a value.
+    """
     objective = problem.objectives[0]
     keys = frame["key"].unique()
     rows = frame["key"].map(dict(zip(keys, problem.rows(keys), strict=True))).to_numpy()
     seen = objective.sign * frame[objective.name].to_numpy(dtype=float)
     budgets = frame["budget"].to_numpy(dtype=float)
-    budgets = np.where(np.isnan(budgets), np.inf, budgets)
+    budgets = np.where(np.isnan(seen), -np.inf, np.where(np.isnan(budgets), np.inf, budgets))
     asked = frame["origin"].to_numpy() == ASKED
     drive, *reported = (problem.column(measure) for measure in problem.measures)
     signed = objective.sign * drive
@@ -84,8 +87,8 @@ def _volumes(problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.
     """Of several objectives: hypervolumes of what was seen at the driving budget, after objectives became quantiles."""
     top = problem.budgets[-1] if problem.budgets else np.inf
     budgets = frame["budget"].to_numpy(dtype=float)
-    counted = np.isnan(budgets) | (budgets >= top)
     values = np.column_stack([o.sign * frame[o.name].to_numpy(dtype=float) for o in problem.objectives])
+    counted = (np.isnan(budgets) | (budgets >= top)) & np.isfinite(values).all(axis=1)
     searches = [(name, part.start + np.flatnonzero(counted[part])) for name, part in _searches(frame)]
     courses = Courses.of([values[own] for _, own in searches], problem.points)
     volumes: dict[str, list[np.ndarray]] = {}

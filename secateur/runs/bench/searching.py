@@ -44,7 +44,7 @@ class Search:
 
     def run(self) -> list[dict[str, Any]]:
         """A row per network seen: after how many queries, seconds of this thread and simulated seconds (`clock`), its key, and
-        its values at its budget."""
+        its values at its budget, None where it has failed."""
         names = [o.name for o in self.problem.objectives]
         space = self.problem.table.space
         beside = space.depths if self.depths and isinstance(space, Small) else lambda _: ()
@@ -65,9 +65,8 @@ class Search:
         query = 0
         for seen in sorted(study.trials(), key=lambda t: t.told or 0):
             query += seen.id is not None
-            if seen.complete:
-                row = {**said, "query": query, "origin": seen.origin, "key": seen.key, "seconds": times[query - 1]}
-                row |= {"clock": clocks[query - 1]} if timed else {}
-                row["budget"] = self.problem.budget if seen.budget is None else seen.budget
-                rows.append({**row, **{name: seen.values[name] for name in names}})
+            row = {**said, "query": query, "origin": seen.origin, "key": seen.key, "seconds": times[query - 1]}
+            row |= {"clock": clocks[query - 1]} if timed else {}
+            row["budget"] = self.problem.budget if seen.budget is None else seen.budget
+            rows.append({**row, **{name: seen.values.get(name) for name in names}})
         return rows

@@ -109,6 +109,25 @@ def test_workers_find_the_same(table: Path) -> None:
     assert beside.equals(alone)
 
 
+def test_networks_without_a_value(tmp_path: Path) -> None:
+    """A query that fails is one: it finds nothing, and counts as the worst network there is."""
+    gaps = [{**row, "score": [np.nan] * 3} if place % 2 else row for place, row in enumerate(rows())]
+    write_searchable(tmp_path / "gaps.parquet", gaps, SAID)
+    study = bench(tmp_path / "gaps.parquet", searcher=["random"], seeds=8, queries=3)
+    known = {row["architecture"].key: row["score"][1] for row in gaps}
+    best, worst = np.nanmax(list(known.values())), np.nanmin(list(known.values()))
+    courses = study.regrets["gaps"]
+    for seed in range(8):
+        lacks = [
+            best - (worst if np.isnan(known[key]) else known[key]) for key in study.frame["key"][study.frame["seed"] == seed]
+        ]
+        assert courses.possible["random"][seed] == pytest.approx(np.minimum.accumulate(lacks))
+        assert courses.cumulative["random"][seed] == pytest.approx(np.cumsum(lacks))
+    assert study.frame["score"].isna().any()
+    several = bench(tmp_path / "gaps.parquet", searcher=["random"], seeds=8, queries=3, objective=["score", "parameters"])
+    assert several.regrets["gaps"].told["hypervolume"]["random"].shape == (8, 3)
+
+
 def test_of_equals_the_first_is_the_best() -> None:
     rng = np.random.default_rng(0)
     values, budgets = rng.integers(0, 4, 50).astype(float), rng.choice([1.0, 3.0, 9.0], 50)
