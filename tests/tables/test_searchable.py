@@ -201,3 +201,30 @@ def test_a_key_that_contradicts_its_architecture(tmp_path: Path, checked: bool) 
     parquet.write_table(table.set_column(0, "architecture", pyarrow.array(texts)), tmp_path / "bad.parquet")
     with pytest.raises(DataError, match=f"row 3: its key is `{'0' * 16}`, but the hash of its architecture is `{key}`"):
         open_table(str(tmp_path / "bad.parquet"))
+
+
+def test_a_row_for_every_architecture_needs_none_spelt(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    made, said = rows(), {**SAID, "every": True, "budget": None}
+    names = [name for name in made[0] if name != "architecture"]
+    columns: dict[str, Any] = {name: [row[name] for row in made] for name in names}
+    columns |= {"budgets": [[1.0, 2.0]] * len(made), "loss": [[3.0, float(i)] for i in range(len(made))]}
+    metadata = {METADATA: json.dumps(said)}
+    parquet.write_table(pyarrow.table(columns).replace_schema_metadata(metadata), tmp_path / "every.parquet")
+    found = open_table(str(tmp_path / "every.parquet"))
+    assert isinstance(found.space, Small)
+    assert list(found.table.architectures) == [row["architecture"] for row in made]
+    last = made[-1]["architecture"].key
+    assert found.table.values(last, 2) == {**{n: made[-1][n] for n in names}, "loss": len(made) - 1}
+    write_searchable(tmp_path / "again.parquet", found.table, said)
+    assert "architecture" not in parquet.read_schema(tmp_path / "again.parquet").names
+    assert open_table(str(tmp_path / "again.parquet")).table.fingerprint == found.table.fingerprint
+    for wrong in ({n: v[1:] for n, v in columns.items()}, {**columns, "error": ["?"] * len(made)}):
+        parquet.write_table(pyarrow.table(wrong).replace_schema_metadata(metadata), tmp_path / "wrong.parquet")
+        with pytest.raises(DataError, match=r"wrong\.parquet`.* must have"):
+            open_table(str(tmp_path / "wrong.parquet"))
+    (tmp_path / "none.parquet").write_bytes(b"PAR0")
+    with pytest.raises(DataError, match="is not a Parquet file"):
+        open_table(str(tmp_path / "none.parquet"))
