@@ -11,19 +11,20 @@ from secateur.errors import ConfigurationError, DataError
 from secateur.spaces.base import Space
 
 
-def made(path: Path, space: Space, rows: Iterable[Mapping[str, Any]]) -> list[Architecture]:
-    """The architecture of each row's choices. Raises DataError with the row and the rule that its cell breaks."""
+def made(path: Path, space: Space, rows: Iterable[Mapping[str, Any]], each: str = "row") -> list[Architecture]:
+    """The architecture of each row's choices. Raises DataError with the row, or what `each` is called, and the rule that its
+    cell breaks."""
     found = []
     for row, choices in enumerate(rows, 1):
         try:
             found.append(space.make(choices))
         except ConfigurationError as error:
-            raise DataError(f"`{path}`, row {row}: {error}") from error
+            raise DataError(f"`{path}`, {each} {row}: {error}") from error
     return found
 
 
-def agree(path: Path, architectures: Iterable[Architecture], keys: Iterable[str]) -> None:
+def agree(path: Path, architectures: Iterable[Architecture], keys: Iterable[str], each: str = "row") -> None:
     """Raise DataError with the first row whose key is not the hash of its cell."""
     for row, (architecture, key) in enumerate(zip(architectures, keys, strict=True), 1):
         if architecture.key != key:
-            raise DataError(f"`{path}`, row {row}: its key is `{key}`, but the hash of its cell is `{architecture.key}`.")
+            raise DataError(f"`{path}`, {each} {row}: its key is `{key}`, but the hash of its cell is `{architecture.key}`.")

@@ -57,8 +57,8 @@ def read_records(path: Path) -> tuple[Table, dict[str, Any]]:
     if not cells:
         raise DataError(f"`{path}` has no records.")
     first = [training for _, training in cells.values()]
-    architectures = made(path, NasBench101(), map(_spelt, first))
-    agree(path, architectures, cells)
+    architectures = made(path, NasBench101(), map(_spelt, first), "cell")
+    agree(path, architectures, cells, "cell")
     each, epochs, seeds, last = _arranged(np.array(places), np.array(lengths), np.array(values).reshape(-1, len(FIELDS)))
     table = Table(
         [architectures[place] for place in each.tolist()],

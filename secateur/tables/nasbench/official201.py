@@ -102,7 +102,7 @@ def _table(path: Path, every: Callable[[], Iterator[tuple[str, Results]]]) -> tu
 
     seconds = curve("seconds")
     table = Table(
-        made(path, NasBench201(merged=False), ({"cell": cell} for cell in cells)),
+        made(path, NasBench201(merged=False), ({"cell": cell} for cell in cells), "cell"),
         {name: np.array([row.get(name, np.nan) for row in last]) for name in ("parameters", "flops", "latency")},
         {name: curve(name) for name in CURVES},
         np.array(budgets, dtype=np.float64),

@@ -132,7 +132,7 @@ def test_nothing_is_run(tmp_path: Path, name: str) -> None:
         ({"meta_archs": CELLS, "arch2infos": {0: {"12": {"all_results": {("cifar10-valid", 7): {}}}}}}, "cell 1: .*'epochs'"),
         (
             {"meta_archs": ["|x|"], "arch2infos": {0: {"12": results(0, 2, (7,))}}},
-            "row 1: the cell is not one of `nasbench201`",
+            "cell 1: the cell is not one of `nasbench201`",
         ),
         ({"meta_archs": np.array(["a"])}, r"cannot be read: it asks for numpy\S*_reconstruct, and only plain values are read"),
         ({"meta_archs": np.str_("a")}, "cannot be read: it holds a NumPy value of the type 'U1', not a number"),

@@ -119,12 +119,12 @@ def test_only_108_epochs_and_a_missing_training(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"key": "0" * 32}, f"row 1: its key is `{'0' * 32}`, but the hash of its cell is `"),
+        ({"key": "0" * 32}, f"cell 1: its key is `{'0' * 32}`, but the hash of its cell is `"),
         ({"metrics": base64.b64encode(field(2, 5)).decode()}, "record 1: .*0 evaluations, not 3"),
         ({"metrics": "AAA"}, "record 1: .*not base64"),
         ({"metrics": "/////w=="}, "record 1: .*a number that does not end"),
-        ({"matrix": "01"}, "row 1: .*rows and columns"),
-        ({"ops": "input,pool,output"}, "row 1: the cell is not one of `nasbench101`"),
+        ({"matrix": "01"}, "cell 1: .*rows and columns"),
+        ({"ops": "input,pool,output"}, "cell 1: the cell is not one of `nasbench101`"),
         ({"epochs": "4"}, "record 1: .*epochs a whole number"),
         ({"more": 1}, "record 1: it is not a training of NAS-Bench-101"),
     ],
