@@ -21,6 +21,7 @@ class Pool(Space):
         if not self._members:
             raise ConfigurationError("a pool needs at least one architecture.")
         self._listed = list(self._members.values())
+        self._places = {key: place for place, key in enumerate(self._members)}
         self._points = space.encode_many(self._listed)
         self.space = space
         self.name = space.name
@@ -40,17 +41,17 @@ class Pool(Space):
     def mutate(self, architecture: Architecture, rng: Generator, probability: float | None = None) -> Architecture:
         """Another member, the likelier the nearer it is to a mutation of the space: the r-th nearest by 1/r."""
         others = self._nearest(self.space.mutate(architecture, rng, probability), besides=architecture)
-        if not others:
+        if not len(others):
             return architecture
         weights = 1 / np.arange(1, len(others) + 1)
-        return others[int(rng.choice(len(others), p=weights / weights.sum()))]
+        return self._listed[others[int(rng.choice(len(others), p=weights / weights.sum()))]]
 
     def crossover(self, a: Architecture, b: Architecture, rng: Generator) -> Architecture:
-        return self._nearest(self.space.crossover(a, b, rng))[0]
+        return self._listed[self._nearest(self.space.crossover(a, b, rng))[0]]
 
     def neighbours(self, architecture: Architecture) -> Iterator[Architecture]:
         """Every other member, the nearest first."""
-        return iter(self._nearest(architecture, besides=architecture))
+        return (self._listed[place] for place in self._nearest(architecture, besides=architecture))
 
     def smallest(self) -> Architecture:
         return self._listed[int(np.argmin(self._points.sum(axis=1)))]
@@ -59,7 +60,7 @@ class Pool(Space):
         return self._listed[int(np.argmax(self._points.sum(axis=1)))]
 
     def start(self, rng: Generator) -> Architecture:
-        return self._nearest(self.space.start(rng))[0]
+        return self._listed[self._nearest(self.space.start(rng))[0]]
 
     def encode(self, architecture: Architecture) -> np.ndarray:
         return self.space.encode(architecture)
@@ -77,8 +78,8 @@ class Pool(Space):
     def every(self) -> Iterator[Architecture]:
         return iter(self._listed)
 
-    def _nearest(self, architecture: Architecture, besides: Architecture | None = None) -> list[Architecture]:
-        """The members by their distance (L1) from an architecture of the space."""
+    def _nearest(self, architecture: Architecture, besides: Architecture | None = None) -> np.ndarray:
+        """The places of the members by their distance (L1) from an architecture of the space."""
         distance = np.abs(self._points - self.space.encode(architecture)).sum(axis=1)
-        found = [self._listed[i] for i in np.argsort(distance, kind="stable")]
-        return [a for a in found if a != besides]
+        found = np.argsort(distance, kind="stable")
+        return found if besides is None or not self.contains(besides) else found[found != self._places[besides.key]]
