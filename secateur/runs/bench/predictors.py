@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from secateur.catalogue import explained, names
+from secateur.catalogue import explained, listed, names
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.runs.bench.filling import Rows, filled
 from secateur.runs.bench.predicting import TEST, Fit, Subject
@@ -37,7 +37,7 @@ class PredictorSettings(Settings):
     )
     encoding: list[str] | None = option(
         None,
-        f"{explained('encoding')}. Repeat it for several; by default {' and '.join(USUAL)} of cells, vector elsewhere, and "
+        f"{listed('encoding')}. Repeat it for several; by default {' and '.join(USUAL)} of cells, vector elsewhere, and "
         f"{GRAPH} for predictors that need it.",
         known=names("encoding"),
     )
