@@ -257,6 +257,9 @@ def test_the_command(table: Path) -> None:
     assert "Average ranks" in page
     assert "http" not in page.partition('id="figures">')[2].partition("</script>")[0]
     told = CliRunner().invoke(app, [*given, "--to", str(table.parent / "out"), "--quiet", "--json"], catch_exceptions=False)
+    older = [word.replace("--queries", "--trials") for word in given]
+    again = CliRunner().invoke(app, [*older, "--to", str(table.parent / "out"), "--quiet", "--json"], catch_exceptions=False)
+    assert again.stdout == told.stdout
     assert json.loads(told.stdout)["searches"][0]["seeds"] == 2
     wrong = CliRunner().invoke(app, ["bench", "search", "--table", "prune-sst", "--quiet"])
     assert wrong.exit_code == 2

@@ -17,6 +17,7 @@ from secateur.spaces.pruning import Shape
 from secateur.tables.searchable import open_table, write_searchable
 from secateur.testing.toys import Toy, toy
 
+REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "nasbench" / "nb201_15625.csv.gz"
 BUDGETS = [1.0, 3.0, 9.0]
 SAID: dict[str, Any] = {
     "space": "small",
@@ -203,6 +204,15 @@ def test_rungs_are_budgets_of_the_table(tmp_path: Path) -> None:
     write_searchable(tmp_path / "other.parquet", several, {**SAID, "budget": 200, "reported": []})
     study = bench(tmp_path / "other.parquet", searcher=["mo-asha"], queries=40)
     assert set(study.frame["budget"]) == {12.0, 200.0}
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the table of NAS-Bench-201 is not here")
+def test_random_search_is_as_published(tmp_path: Path) -> None:
+    """Yan (2022), table 3.3: after 100 queries random search has 90.94 and 93.75 % at 200 epochs."""
+    study = bench(REAL, searcher=["random"], seeds=100, queries=100, at=[100], to=tmp_path)
+    (row,) = study.rows()
+    for measure, published in {"cifar10_validation@200": 90.94, "cifar10_test@200": 93.75}.items():
+        assert abs(row[measure] - published) < 3 * row[f"{measure}_error"]
 
 
 def test_refusals(table: Path) -> None:
