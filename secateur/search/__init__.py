@@ -13,6 +13,7 @@ from secateur.search.mo_rea import MoRea
 from secateur.search.model import ModelSearcher
 from secateur.search.nsga2 import Nsga2
 from secateur.search.random import Random
+from secateur.search.reinforce import Reinforce
 
 __all__ = [
     "Aim",
@@ -28,6 +29,7 @@ __all__ = [
     "ModelSearcher",
     "Nsga2",
     "Random",
+    "Reinforce",
     "Searcher",
     "SuccessiveHalving",
 ]

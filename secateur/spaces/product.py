@@ -44,6 +44,11 @@ class ProductSpace(Space):
         offset = values - self._low
         return bool(np.all((offset >= 0) & (offset % self._step == 0) & (offset // self._step < self._count)))
 
+    @property
+    def counts(self) -> list[int]:
+        """How many values each dimension has."""
+        return [int(count) for count in self._count]
+
     def indices(self, architecture: Architecture) -> np.ndarray:
         """The position (d,) of each dimension's value in its range, from 0."""
         return np.asarray((self.values(architecture) - self._low) // self._step)

@@ -196,6 +196,24 @@ class NasBench101(CellSpace):
     def dimensions(self) -> int:
         return self._padded.dimensions
 
+    @property
+    def counts(self) -> list[int]:
+        """Of the choices that spell a cell: the matrix above its diagonal, then a label per inner node."""
+        inner = self.nodes.high - 2
+        return [2] * (self.dimensions - inner) + [LABELS] * inner
+
+    def indices(self, architecture: Architecture) -> np.ndarray:
+        """These choices (d,): −1 for the label of a node that is not there."""
+        edges, labels = self._padded.of(self.cell(architecture))
+        return np.concatenate([edges[self._padded.forward].astype(np.int64), labels])
+
+    def from_indices(self, indices: np.ndarray) -> Architecture | None:
+        """The cell that choices spell; None where it is outside the space."""
+        edges = np.zeros_like(self._padded.forward)
+        edges[self._padded.forward] = indices[: self.dimensions - self.nodes.high + 2] > 0
+        found = self._inside(self._padded.cell(edges, np.maximum(indices[self.dimensions - self.nodes.high + 2 :], 0)))
+        return None if found is None else self.of_cell(found)
+
     def encode(self, architecture: Architecture) -> np.ndarray:
         """The matrix above its diagonal, then a number per inner node: 0 where there is none, a third per label above."""
         return np.asarray(self.encode_many([architecture])[0])
