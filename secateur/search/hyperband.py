@@ -75,7 +75,7 @@ class Hyperband(Random):
         return every
 
     def _next_trial(self, rng: Generator) -> Trial | None:
-        later = {t.continues: t for t in self._asked() if t.continues is not None}
+        later = self._later()
         begun = list(self._begun())
         for place, (bracket, first) in enumerate(begun):
             rungs = list(self._rungs(bracket, first, later))
@@ -90,6 +90,10 @@ class Hyperband(Random):
 
     def _asked(self) -> list[Trial]:
         return [*(t for t in self.history if t.id is not None), *self.pending.values()]
+
+    def _later(self) -> dict[int | None, Trial]:
+        """Trials by the one that they continue."""
+        return {t.continues: t for t in self._asked() if t.continues is not None}
 
     def _begun(self) -> Iterator[tuple[Bracket, list[Trial]]]:
         """The brackets that have not ended, with the trials that began in each: the last has room for one more."""
@@ -125,7 +129,7 @@ class Hyperband(Random):
 
     def may_continue(self, left: int) -> set[str]:
         """Those that are among the best of their rung so far and have not gone on; and what runs."""
-        later = {t.continues: t for t in self._asked() if t.continues is not None}
+        later = self._later()
         rungs = [rung for begun in self._begun() for rung in self._rungs(*begun, later)]
         return {t.key for rung in rungs for t in rung.left} | {t.key for t in self.pending.values()}
 

@@ -49,7 +49,7 @@ class Reinforce(Searcher):
     ) -> None:
         super().__init__(space, objectives, *base, **more)
         self.rate, self.batch, self.entropy = rate, batch, entropy
-        self._spelt = cast(Spelt, _inner(space))
+        self._spelt, self._whole = cast(Spelt, _inner(space)), _inner(space) is space
         self._latest: list[Trial] = []
 
     @classmethod
@@ -88,7 +88,7 @@ class Reinforce(Searcher):
         for hotter in range(self.hotter):
             for places in self._policy.draw(self.draws, 2.0**hotter, rng):
                 found = self._spelt.from_indices(places)
-                if found is not None and self._is_new(found) and (self._spelt is self.space or self.space.contains(found)):
+                if found is not None and self._is_new(found) and (self._whole or self.space.contains(found)):
                     return found
         return None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from secateur.catalogue import explained
+from secateur.catalogue import listed
 from secateur.errors import ConfigurationError, MissingExtraError, UnknownNameError
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.filling import filled
@@ -36,7 +36,7 @@ class SearchSettings(Settings):
     )
     searcher: list[str] | None = option(
         None,
-        f"{explained('searcher', 'bench')}; mo-rea:20 is one with a population of 20, mo-rea:20/5 one that draws samples of 5 "
+        f"{listed('searcher', 'bench')}; mo-rea:20 is one with a population of 20, mo-rea:20/5 one that draws samples of 5 "
         f"from it, bananas:path one with another encoding, local+aimed one with half of its trials aimed at 10 to 70 % of the "
         f"parameters. Repeat it for several; by default {', '.join(USUAL)}.",
     )
