@@ -110,7 +110,7 @@ class ModelSearcher(Searcher):
         """The model of the next proposal; None where none could be fitted."""
         if self.refit == 1:
             return self._fitted(self.history, list(self.pending.values()), rng)
-        first = self.asked - (self.asked - self.initial) % self.refit if self.asked > self.initial else 0
+        first = max(0, self.asked - (self.asked - self.initial) % self.refit)
         later = (i for i, t in enumerate(self.history) if t.id is not None and t.id >= first)
         known = self.history[: next(later, len(self.history))]
         waiting = [t for number, t in self.pending.items() if number < first]
