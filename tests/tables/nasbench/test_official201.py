@@ -143,8 +143,12 @@ def test_files_laid_out_otherwise(tmp_path: Path, value: Any, said: str) -> None
         open_table(str(compressed(tmp_path / "other.pickle.pbz2", value)))
 
 
-@pytest.mark.parametrize("name", ["torn.pth", "torn.pickle.pbz2"])
-def test_torn_files(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"not this")
-    with pytest.raises(DataError, match="cannot be read"):
-        open_table(str(tmp_path / name))
+@pytest.mark.parametrize("data", [b"not this", b"junk", b"0.", b"\x8e" + b"\xff" * 8, b"B\xff\xff\xff\xff", b""])
+def test_torn_files(tmp_path: Path, data: bytes) -> None:
+    """A pickle that is damaged raises nearly anything."""
+    (tmp_path / "torn.pth").write_bytes(data)
+    (tmp_path / "torn.pickle.pbz2").write_bytes(data)
+    (tmp_path / "inside.pickle.pbz2").write_bytes(bz2.compress(data))
+    for name in ("torn.pth", "torn.pickle.pbz2", "inside.pickle.pbz2"):
+        with pytest.raises(DataError, match=r"cannot be read: .*\w"):
+            open_table(str(tmp_path / name))
