@@ -127,13 +127,13 @@ class Table:
         """The (k,) values of a column or curve for these architectures at a budget, by default at the end of training: means
         over the seeds, or those of one. NaN where the table has none. Raises DataError for an unknown metric or budget."""
         self.require(metric, budget)
-        table = self._means if seed is None else self
+        table = self.means if seed is None else self
         rows = np.array([self._row(key, seed) for key in keys], dtype=int)
         return np.where(rows >= 0, table.column(metric, budget)[rows], np.nan)
 
     def _row(self, key: str, seed: int | None) -> int:
         """Where one training of an architecture stands, or, in the table of means, all; −1 where nowhere."""
-        return self._means._first.get(key, -1) if seed is None else self._by_seed.get((key, seed), -1)
+        return self.means._first.get(key, -1) if seed is None else self._by_seed.get((key, seed), -1)
 
     def values(
         self, key: str, budget: float | None = None, *, seed: int | None = None, names: Iterable[str] | None = None
@@ -181,7 +181,7 @@ class Table:
 
     def _find(self, key: str, seed: int | None) -> tuple[Table, int]:
         """The table and row that hold one training of an architecture, or the mean over all."""
-        table = self._means if seed is None else self
+        table = self.means if seed is None else self
         row = self._row(key, seed)
         if row < 0:
             of = "" if seed is None or key not in self else f" with seed {seed}"
@@ -263,7 +263,8 @@ class Table:
         return found
 
     @cached_property
-    def _means(self) -> Table:
+    def means(self) -> Table:
+        """What `averaged` gives, computed once; the table itself where no architecture was trained twice."""
         return self if len(self._first) == len(self) else self.averaged()
 
     @cached_property

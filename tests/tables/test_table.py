@@ -153,6 +153,13 @@ def test_the_mean_is_that_of_the_seeds(rows):
             assert table.values(str(name), 1, seed=seed) == {"x": value, "y": value}
 
 
+def test_means_are_of_what_was_trained_twice(table):
+    assert table.means is table.means
+    assert table.means.keys == ("a", "b", "c")
+    np.testing.assert_allclose(table.means.column("parameters"), table.averaged().column("parameters"))
+    assert table.means.means is table.means  # nothing is copied where there is nothing to average
+
+
 def test_only_a_source():
     rows = Table(architectures("a", "b", "c"), source=["random", "search", "topology"])
     assert rows.only("search").keys == ("b",)

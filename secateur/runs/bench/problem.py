@@ -92,9 +92,9 @@ class Problem:
         found = [self._means.seconds_to(key, self.budget) for key in self._means.keys]
         return float(np.mean([seconds for seconds in found if seconds is not None]))
 
-    @cached_property
+    @property
     def _means(self) -> Table:
-        return self.table.table.averaged()
+        return self.table.table.means
 
     @cached_property
     def _places(self) -> dict[str, int]:

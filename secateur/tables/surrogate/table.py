@@ -25,7 +25,7 @@ CHUNK = 2**15
 def surrogate(table: Table, space: NasBench101) -> tuple[Table, dict[str, Any], dict[str, Trees]]:
     """Fit on a table with the curve `validation` and seconds, and predict every cell of the space: the table of predictions,
     what its metadata says, and the trees. Raises DataError, MissingExtraError."""
-    means = table.averaged()
+    means = table.means
     known = featured([space.cell(a) for a in means.architectures])
     targets = {f"validation@{budget:g}": means.column("validation", budget) for budget in means.budgets.tolist()}
     if means.seconds is not None:
