@@ -115,6 +115,16 @@ def open_table(named: str) -> SearchTable:
     raise UnknownNameError("table", named, {*known, *imported, *others}, hint)
 
 
+def open_tables(named: Sequence[str]) -> list[SearchTable]:
+    """Several tables to be compared, each once. Raises ConfigurationError where two have one name, and as `open_table`."""
+    found = [open_table(name) for name in dict.fromkeys(named)]
+    names = [table.name for table in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ConfigurationError(f"two of the tables are called `{twice[0]}`: give one of the files another name.")
+    return found
+
+
 def _published(path: Path) -> SearchTable:
     found = recognised(path)
     return searchable(*found.read(), found.name)

@@ -16,7 +16,7 @@ from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, Settings, option
-from secateur.tables.searchable import open_table
+from secateur.tables.searchable import open_tables
 
 #: Encodings where none is asked for; a graph for predictors that take no other.
 USUAL, GRAPH = ("adjacency", "path"), "graph"
@@ -87,7 +87,7 @@ class Plan:
     def __init__(self, settings: PredictorSettings) -> None:
         s = self.settings = settings
         metric = [] if s.metric is None else [s.metric]
-        problems = [Problem.of(open_table(name), metric, s.budget, ()) for name in dict.fromkeys(s.table)]
+        problems = [Problem.of(table, metric, s.budget, ()) for table in open_tables(s.table)]
         features = [measure(text) for text in dict.fromkeys(s.feature or ())]
         self.subjects = [Subject(problem, features, s.sizes, s.test) for problem in problems]
 
@@ -115,7 +115,7 @@ class Plan:
         for name in dict.fromkeys(s.predictor or names("predictor")):
             mine, faults = _fitting(subject, name, encodings)
             if not mine and s.encoding is None:
-                mine = _fitting(subject, name, [GRAPH])[0]
+                mine, faults = _fitting(subject, name, [GRAPH])
             if not mine:
                 fault = next(iter(faults.values()))
                 if s.predictor:

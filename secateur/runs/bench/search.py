@@ -17,7 +17,7 @@ from secateur.runs.bench.search_results import SEARCHES, SearchStudy
 from secateur.runs.bench.searching import Search
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
-from secateur.tables.searchable import open_table
+from secateur.tables.searchable import open_tables
 
 #: Compared where nothing else is asked for: those that propose in a few milliseconds.
 USUAL = ("random", "local", "mo-rea", "nsga2")
@@ -118,11 +118,7 @@ class Plan:
     def __init__(self, settings: SearchSettings) -> None:
         s = self.settings = settings
         self.contenders = [Contender.parse(text) for text in dict.fromkeys(s.searcher or USUAL)]
-        self.problems = [Problem.of(open_table(t), s.objective or (), s.budget, s.report) for t in dict.fromkeys(s.table)]
-        names = [problem.name for problem in self.problems]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise ConfigurationError(f"two of the tables are called `{twice[0]}`: give one of the files another name.")
+        self.problems = [Problem.of(table, s.objective or (), s.budget, s.report) for table in open_tables(s.table)]
 
     def search(self, task: tuple[int, int, int]) -> Search:
         """The search of a contender on a problem with a seed, each by its place."""

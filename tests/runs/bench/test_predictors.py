@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,15 @@ def test_pairs_that_do_not_fit(cells: Path, monkeypatch: pytest.MonkeyPatch) -> 
         bench(cells, predictor=["only-vectors"], encoding=["vector", "path"])
     with pytest.raises(ConfigurationError, match="`shaped` reads graphs, and no `feature`"):
         bench(cells, predictor=["shaped"], encoding=["graph"], feature=["flops"])
+    with pytest.raises(ConfigurationError, match="`shaped` reads graphs, and no `feature`"):
+        bench(cells, predictor=["shaped"], feature=["flops"])
+
+
+def test_tables_of_one_name(table: Path) -> None:
+    (table.parent / "same").mkdir()
+    other = shutil.copy(table, table.parent / "same")
+    with pytest.raises(ConfigurationError, match=f"two of the tables are called `{table.stem}`"):
+        secateur.bench_predictors(table=[str(table), str(other)], train="8", progress=False)
 
 
 def _found(kind: str, name: str) -> Any:
