@@ -132,8 +132,9 @@ def _shown(default: Any) -> str:
 def _flag(parameter: inspect.Parameter) -> str:
     """An option as it is typed."""
     described = [part for part in getattr(parameter.annotation, "__metadata__", ()) if hasattr(part, "param_decls")]
-    given = [flag for part in described for flag in part.param_decls or ()]
-    return str(given[0]).partition("/")[0] if given else "--" + parameter.name.replace("_", "-")
+    # typer takes the first name for a default
+    given = [str(flag) for part in described for flag in (part.default, *(part.param_decls or ())) if str(flag)[:2] == "--"]
+    return given[0].partition("/")[0] if given else "--" + parameter.name.replace("_", "-")
 
 
 def _show(found: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from secateur.errors import ConfigurationError, DataError
 from secateur.paths import checked, reason
 from secateur.spaces.cells import NasBench101
-from secateur.tables.nasbench import recognised
+from secateur.tables.nasbench import Published, recognised
 from secateur.tables.parquet import CHECKED, EVERY, space_of, write_parquet
 from secateur.tables.searchable import SearchTable, searchable, shipped, tables_folder
 from secateur.tables.surrogate.table import surrogate
@@ -39,7 +39,7 @@ def import_table(path: str | Path, name: str | None = None) -> Imported:
 
     Raises DataError for a file that cannot be read or written, ConfigurationError for a name that no table can have.
     """
-    found = recognised(checked(path, DataError))
+    found = _recognised(path)
     name = _name(name, found.name)
     table, said = found.read()
     return _written(searchable(table, said, name), said)
@@ -50,7 +50,7 @@ def import_surrogate(path: str | Path, name: str | None = None) -> Imported:
 
     Raises as `import_table`, and MissingExtraError.
     """
-    found = recognised(checked(path, DataError))
+    found = _recognised(path)
     name = _name(name, f"{found.name}-surrogate")
     table, said = found.read()
     space = space_of(said)
@@ -63,6 +63,13 @@ def import_surrogate(path: str | Path, name: str | None = None) -> Imported:
         with whole(imported.file.with_name(f"{name}-{quantity}.txt")) as draft:
             one.booster.save_model(draft)
     return imported
+
+
+def _recognised(path: str | Path) -> Published:
+    found = checked(path, DataError)
+    if found.suffix == ".parquet":
+        raise DataError(f"`{path}` needs no import: a Parquet file is searched as it is, with --table {path}.")
+    return recognised(found)
 
 
 def _name(given: str | None, usual: str) -> str:

@@ -32,11 +32,12 @@ def kept(run: Any) -> set[str]:
     [
         ({"method": "standard", "trials": 4}, ["fine-tune"]),
         ({"method": "standard", "searcher": "mo-asha", "trials": 9, "r_min": 0.5}, ["fine-tune"]),
+        ({"method": "standard", "searcher": "hyperband", "trials": 9, "r_min": 0.5, "eta": 2}, ["fine-tune"]),
         ({"method": "layer-drop"}, ["fine-tune"]),
         ({"method": "fisher", "trial_epochs": None}, ["fine-tune", "information"]),
         ({"method": "one-shot", "polish_at": ["30%", "60%"], "candidates": 2}, ["fine-tune", "order"]),
     ],
-    ids=["standard", "mo-asha", "layer-drop", "fisher", "one-shot"],
+    ids=["standard", "mo-asha", "hyperband", "layer-drop", "fisher", "one-shot"],
 )
 def test_a_whole_run(quick_prune: Any, tmp_path: Path, changes: dict[str, Any], stages: list[str]) -> None:
     """The stages are the method's, then those of every run; an exported member gives the logits that the search scored."""

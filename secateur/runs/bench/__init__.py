@@ -1,1 +1,1 @@
-"""Compare searchers, proxies and pruning methods."""
+"""Compare searchers, predictors, proxies and pruning methods."""

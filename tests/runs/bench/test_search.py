@@ -261,6 +261,8 @@ def test_the_command(table: Path) -> None:
     again = CliRunner().invoke(app, [*older, "--to", str(table.parent / "out"), "--quiet", "--json"], catch_exceptions=False)
     assert again.stdout == told.stdout
     assert json.loads(told.stdout)["searches"][0]["seeds"] == 2
+    both = CliRunner().invoke(app, ["bench", "search", "--table", str(table), "--queries", "5", "--seconds", "5", "--quiet"])
+    assert "`--queries` and `--seconds` both say when a search ends" in both.stderr
     wrong = CliRunner().invoke(app, ["bench", "search", "--table", "prune-sst", "--quiet"])
     assert wrong.exit_code == 2
     assert wrong.stderr.count("\n") == 1

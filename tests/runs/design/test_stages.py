@@ -125,11 +125,11 @@ def test_everything_is_measured_where_asked(quick_design: Any, tmp_path: Path) -
     assert all(m.measured for m in run.front)
 
 
-@pytest.mark.parametrize("searcher", ["local", "mo-rea", "nsga2", "ehvi"])
+@pytest.mark.parametrize("searcher", ["local", "mo-rea", "nsga2", "ehvi", "bananas", "bo-dngo"])
 def test_every_searcher_designs(quick_design: Any, tmp_path: Path, searcher: str) -> None:
-    options = {"trials": 6, "searcher": searcher, "objectives": ["decoder_parameters", "macs"]}
+    options = {"trials": 12, "searcher": searcher, "objectives": ["decoder_parameters", "macs"]}
     run = quick_design(tmp_path / "run", **options)
-    assert sum(t.status == "complete" and t.id is not None for t in run.trials) == 6
+    assert sum(t.status == "complete" and t.id is not None for t in run.trials) == 12
     assert run.latency_model is None  # nobody asked for latencies
 
 

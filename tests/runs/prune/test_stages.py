@@ -22,6 +22,8 @@ pytestmark = pytest.mark.usefixtures("brief")
     [
         {"space": "medium", "searcher": "local", "heads": "1..", "units": ":4"},
         {"space": "large", "searcher": "mo-rea", "polish": False, "order": False},
+        {"space": "medium", "searcher": "bo-dngo", "polish": False, "order": False, "trials": 12},
+        {"space": "small", "searcher": "bananas", "polish": False, "order": False, "trials": 12},
         {"space": "sublayer", "searcher": "random", "strategy": "sandwich", "objectives": ["error", "latency", "memory"]},
         {"space": "layer", "strategy": "kd", "objectives": ["error", "macs<=80%"], "polish": False},
     ],
@@ -60,6 +62,11 @@ def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_p
         (BoundError, {"objectives": ["error", "parameters<=1%"]}, r"`parameters<=1%`.*smallest .* parameters [\d,]+ \(\d"),
         (BoundError, {"objectives": ["error", "macs>=200%"]}, "largest"),
         (ConfigurationError, {"searcher": "ehvi", "objectives": ["error"]}, "at least two"),
+        (
+            ConfigurationError,
+            {"searcher": "bananas:path"},
+            "`bananas:path` cannot search `small`: the encoding `path` is of cells",
+        ),
     ):
         with pytest.raises(error, match=said):
             quick_prune(tmp_path / "run", **changes)

@@ -127,6 +127,8 @@ def test_import_and_open_by_name(tmp_path: Path, folder: Path) -> None:
         told = [(t.objectives, t.maximise, t.budget, t.reported, t.about) for t in (direct, again)]
         assert told[0] == told[1]
         assert again.table.query([direct.table.keys[0]], "parameters", 12) == [73306]  # they hold at every budget
+    with pytest.raises(DataError, match=r"mine\.parquet` needs no import: a Parquet file is searched as it is, with --table"):
+        secateur.bench_import(folder / "mine.parquet")
     for wrong in ("prune-sst2", "a/b", "a.b", ""):
         with pytest.raises(ConfigurationError, match="`name` must be new"):
             secateur.bench_import(file, name=wrong)
