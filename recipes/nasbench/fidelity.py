@@ -23,7 +23,7 @@ TABLE = "nb101-surrogate"
 WHOLE = ["random", "local", "mo-rea:20/10"]
 EARLY = ["successive-halving", "hyperband", "bohb", "mo-asha"]
 SECONDS, AT = 300_000, "10000,30000,100000,300000"
-SEEDS = 60
+SEEDS = 200
 
 
 def main(folder: str) -> None:

@@ -27,8 +27,9 @@ FAMILIES = {
     "random": ["random"],
     "local": ["local"],
     "mo-rea": [f"mo-rea:{p}/{s}" for p, s in ((10, 3), (10, 5), (10, 10), (20, 5), (20, 10), (20, 20), (50, 10), (50, 25))],
+    "reinforce": ["reinforce"],
     "bananas": [f"bananas:{encoding}" for encoding in ENCODINGS],
-    "bo-dngo": [f"bo-dngo:{encoding}" for encoding in ENCODINGS],
+    "bo-dngo": [f"bo-dngo:{encoding}" for encoding in ENCODINGS if encoding != "vector"],
 }
 #: Families whose proposals take so long that they are tuned with fewer seeds, and end after fewer queries.
 SLOW = ("bananas", "bo-dngo")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from secateur.errors import ConfigurationError, MissingExtraError
+from secateur.errors import ConfigurationError
 from secateur.predictors.base import Fitted, Predictor
 from secateur.predictors.believing import believing
+from secateur.predictors.boosting import lightgbm
 from secateur.predictors.ensemble import Ensemble
 from secateur.predictors.spread import Spread
 from secateur.rng import Generator, generator
@@ -36,8 +36,7 @@ class BoostedTrees(Predictor):
         for name, value, least in (("members", members, 2), ("trees", trees, 1)):
             if value < least:
                 raise ConfigurationError(f"`{name}` must be at least {least}, got {value}.")
-        if find_spec("lightgbm") is None:  # said now, not after the first evaluations
-            raise MissingExtraError("lightgbm", "trees")
+        lightgbm()  # where it is missing, that is said now, not after the first evaluations
         self.members, self.trees = members, trees
 
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted:
@@ -53,8 +52,7 @@ class BoostedTrees(Predictor):
         return Ensemble(members, targets, Spread.out_of_bag(members(inputs), targets, drawn))
 
     def _booster(self, inputs: np.ndarray, targets: np.ndarray) -> Any:
-        import lightgbm
-
+        library = lightgbm()
         leaves = int(np.clip(len(targets) // PER_LEAF, *LEAVES))
         settings = {"objective": "l2", "num_leaves": leaves, **SETTINGS, **QUIET}
-        return lightgbm.train(settings, lightgbm.Dataset(inputs, targets, params=settings), self.trees)
+        return library.train(settings, library.Dataset(inputs, targets, params=settings), self.trees)

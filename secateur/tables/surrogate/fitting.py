@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from secateur.errors import DataError, MissingExtraError
+from secateur.errors import DataError
+from secateur.predictors.boosting import lightgbm
 from secateur.rng import generator
 
 #: Parts of the cross-validation.
@@ -69,12 +70,9 @@ def fit(features: np.ndarray, true: np.ndarray, *, accuracy: bool) -> Trees:
 
 
 def _trained(features: np.ndarray, true: np.ndarray, accuracy: bool) -> Any:
-    try:
-        import lightgbm
-    except ImportError:
-        raise MissingExtraError("lightgbm", "trees") from None
+    library = lightgbm()
     learnt = np.log(ABOVE - true) if accuracy else np.log(true)
-    return lightgbm.train(dict(OPTIONS), lightgbm.Dataset(features, learnt), ROUNDS)
+    return library.train(dict(OPTIONS), library.Dataset(features, learnt), ROUNDS)
 
 
 def _told(learnt: np.ndarray, accuracy: bool) -> np.ndarray:
