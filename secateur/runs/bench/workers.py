@@ -91,15 +91,21 @@ class _Worker:
         try:
             found = _read(self.answers.read)
         except EOFError:
-            code = self._process.wait()
-            raise StudyError(f"a worker process ended (exit code {code}); out of memory? Run the same command again.") from None
+            raise self._gone() from None
         if isinstance(found, BaseException):
             raise found
         return found
 
     def _send(self, message: Any) -> None:
         data = pickle.dumps(message)
-        self._tasks.write(len(data).to_bytes(8, "big") + data)
+        try:
+            self._tasks.write(len(data).to_bytes(8, "big") + data)
+        except BrokenPipeError:
+            raise self._gone() from None
+
+    def _gone(self) -> StudyError:
+        code = self._process.wait()
+        return StudyError(f"a worker process ended (exit code {code}); out of memory? Run the same command again.")
 
     def end(self) -> None:
         self._process.terminate()

@@ -13,7 +13,7 @@ import pytest
 
 import secateur
 from secateur.errors import StudyError
-from secateur.runs.bench import searching
+from secateur.runs.bench import searching, workers
 from secateur.runs.bench.workers import side_by_side
 
 PARTIAL = "functools:partial"
@@ -41,6 +41,16 @@ def test_an_error_is_raised_here() -> None:
 def test_who_dies_is_said() -> None:
     with pytest.raises(StudyError, match="a worker process ended \\(exit code 3\\)"):
         list(side_by_side(PARTIAL, os._exit, [3], 1))
+
+
+def test_who_died_before_a_task_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as a broken pipe, which a command takes for a reader of its output who has seen enough."""
+    monkeypatch.setattr(workers, "_CODE", "raise SystemExit(4)")
+    worker = workers._Worker(PARTIAL, str)
+    worker._process.wait()
+    with pytest.raises(StudyError, match="a worker process ended \\(exit code 4\\)"):
+        worker.begin(0, "x")
+    worker.end()
 
 
 def test_who_is_killed_loses_only_what_was_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
