@@ -11,6 +11,7 @@ from secateur.report.bench_page import Section, around, courses_figure
 from secateur.report.charts import Figure
 from secateur.report.numbers import title
 from secateur.report.significance_page import LEVEL, Cell, critical_difference_figure, significance_figure
+from secateur.runs.bench.problem import Problem
 from secateur.runs.bench.ranks import standard_error
 from secateur.runs.bench.search_courses import Arrays, TableCourses
 from secateur.runs.bench.significance import Pair
@@ -38,8 +39,9 @@ def sections(study: SearchStudy) -> Iterator[Section]:
     yield Section("Average ranks", "1 is the best.", figures=drawn)
     if study.critical is not None:
         yield _critical(study)
-    for table, by in study.pairs.items():
-        yield Section(f"Pairs on {table}", _PAIRS, figures={m: _matrix(study, m, found) for m, found in by.items()})
+    for problem in study.problems:
+        drawn = {m: _matrix(study, problem, m, found) for m, found in study.pairs[problem.name].items()}
+        yield Section(f"Pairs on {problem.name}", _PAIRS, figures=drawn)
 
 
 _PAIRS = (
@@ -77,10 +79,8 @@ def _critical(study: SearchStudy) -> Section:
     return Section("Critical difference", caption, figures={"average ranks": drawing})
 
 
-def _matrix(study: SearchStudy, measure: str, found: list[Pair]) -> Figure:
-    larger_is_better = measure != "regret" and measure.partition("@")[0] in {
-        m for p in study.problems for m in p.table.maximise
-    }
+def _matrix(study: SearchStudy, problem: Problem, measure: str, found: list[Pair]) -> Figure:
+    larger_is_better = measure != "regret" and problem.table.objective(measure.partition("@")[0]).direction == "max"
     cells = {}
     for pair in found:
         first_better = (pair.difference > 0) == larger_is_better

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from scipy.stats import rankdata
 import secateur
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
 from secateur.pareto import hypervolume
+from secateur.runs.bench.problem import Problem
 from secateur.runs.bench.search_courses import course_grid, incumbents
+from secateur.runs.bench.search_page import _matrix
+from secateur.runs.bench.significance import Pair
 from secateur.spaces.pruning import Shape
-from secateur.tables.searchable import open_table, write_searchable
+from secateur.tables.searchable import open_table, read_searchable, write_searchable
 from secateur.testing.toys import Toy, toy
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "nasbench" / "nb201_15625.csv.gz"
@@ -241,3 +245,14 @@ def test_refusals(table: Path) -> None:
     assert open_table(str(table)).table.seconds is None
     with pytest.raises(ConfigurationError, match="the table `toy` has no times"):
         bench(table, seconds=5.0)
+
+
+@pytest.mark.parametrize(("measure", "side"), [("regret", -1), ("score", 1), ("parameters", -1), ("snip", 1)])
+def test_the_matrix_knows_what_is_better(tmp_path: Path, measure: str, side: int) -> None:
+    """By what the table says, else by what the quantity is."""
+    every = [{**row, "snip": row["parameters"]} for row in rows()]
+    write_searchable(tmp_path / "toy.parquet", every, SAID)
+    found = Problem.of(read_searchable(tmp_path / "toy.parquet", "toy"), (), None, None)
+    larger = Pair("a", "b", 1.0, 0.5, 1.5, 0.001, 0.001)
+    (drawn,) = _matrix(cast(Any, SimpleNamespace(searchers=["a", "b"])), found, measure, [larger])["data"]
+    assert [list(row) for row in drawn["z"]] == [[None, side], [-side, None]]
