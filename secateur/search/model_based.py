@@ -110,7 +110,7 @@ BO_DNGO = ModelBased("bo-dngo", "dngo", ("adjacency", "vector"), pool=WHOLE)
 BANANAS = ModelBased(
     "bananas",
     "mlp",
-    ("path", "vector"),
+    ("path", "path-truncated", "vector"),
     thompson,
     pool={"enumerable": 0, "draws": 0, "children": 200, "crossed": 0.0, "parents": 10, "refined": 0},
     options={"refit": 10},

@@ -15,7 +15,7 @@ from secateur.search.acquisitions import expected_improvement, thompson
 from secateur.search.ehvi import expected_gain
 from secateur.search.model_based import BANANAS, BO_DNGO
 from secateur.search.pools import Pool
-from secateur.spaces.cells import NasBench201
+from secateur.spaces.cells import Darts, NasBench201
 from secateur.spaces.pruning import Large, Shape
 from secateur.testing.toys import Toy, toy
 
@@ -49,6 +49,7 @@ def test_what_a_name_stands_for(name: str, cells: str, elsewhere: str, acquisiti
 def test_an_encoding_is_named_after_a_colon() -> None:
     searcher = find_searcher("bananas:adjacency")(CELLS, ONE)
     assert (searcher.name, searcher.encoding.name) == ("bananas:adjacency", "adjacency")
+    assert find_searcher("bananas")(Darts(), ONE).encoding.name == "path-truncated"  # all paths would be too many
     assert find_searcher("local") is search.LocalSearch
     check_searcher("bananas:path", "prune")
 
