@@ -46,7 +46,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "bo-dngo": Entry("secateur.search.model_based:BO_DNGO", "Bayesian optimisation with a network, DNGO"),
         "bananas": Entry("secateur.search.model_based:BANANAS", "mutations of the best, chosen by an ensemble of networks"),
         "bo-gcn": Entry("secateur.search.model_based:BO_GCN", "Bayesian optimisation with graph convolutions", ("bench",)),
-        "reinforce": Entry("secateur.search:Reinforce", "policy gradient with an LSTM, for one objective", ("bench",)),
+        "reinforce": Entry("secateur.search:Reinforce", "policy gradient with an LSTM, of one objective", ("prune", "bench")),
         "mo-asha": Entry("secateur.search:MoAsha", "random draws, the worst of which stop early", ("prune", "bench"), True),
         "successive-halving": Entry("secateur.search:SuccessiveHalving", "the same, rung by rung", ("prune", "bench"), True),
         "hyperband": Entry("secateur.search:Hyperband", "successive halving from several budgets on", ("prune", "bench"), True),

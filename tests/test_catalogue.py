@@ -29,7 +29,7 @@ def test_names_serve_jobs() -> None:
     assert "decoder" not in catalogue.names("space", "prune")
     assert catalogue.names("space", "design") == ("decoder",)
     every = set(catalogue.names("searcher"))
-    assert set(catalogue.names("searcher", "prune")) == every - {"exact", "bo-gcn", "reinforce"}
+    assert set(catalogue.names("searcher", "prune")) == every - {"exact", "bo-gcn"}
     assert set(catalogue.names("searcher", "design")) == every - {
         "mo-asha",
         "successive-halving",

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("brief")
         {"space": "large", "searcher": "mo-rea", "polish": False, "order": False},
         {"space": "medium", "searcher": "bo-dngo", "polish": False, "order": False, "trials": 12},
         {"space": "small", "searcher": "bananas", "polish": False, "order": False, "trials": 12},
+        {"space": "layer", "searcher": "reinforce", "objectives": ["error"], "polish": False, "order": False},
         {"space": "sublayer", "searcher": "random", "strategy": "sandwich", "objectives": ["error", "latency", "memory"]},
         {"space": "layer", "strategy": "kd", "objectives": ["error", "macs<=80%"], "polish": False},
     ],
@@ -62,6 +63,7 @@ def test_what_cannot_end_well_is_refused_before_training(quick_prune: Any, tmp_p
         (BoundError, {"objectives": ["error", "parameters<=1%"]}, r"`parameters<=1%`.*smallest .* parameters [\d,]+ \(\d"),
         (BoundError, {"objectives": ["error", "macs>=200%"]}, "largest"),
         (ConfigurationError, {"searcher": "ehvi", "objectives": ["error"]}, "at least two"),
+        (ConfigurationError, {"searcher": "reinforce"}, "`reinforce` follows one reward, so it takes one objective, got 2"),
         (
             ConfigurationError,
             {"searcher": "bananas:path"},
