@@ -44,10 +44,10 @@ class Pool(Space):
         if not len(others):
             return architecture
         weights = 1 / np.arange(1, len(others) + 1)
-        return self._listed[others[int(rng.choice(len(others), p=weights / weights.sum()))]]
+        return self._listed[int(rng.choice(others, p=weights / weights.sum()))]
 
     def crossover(self, a: Architecture, b: Architecture, rng: Generator) -> Architecture:
-        return self._listed[self._nearest(self.space.crossover(a, b, rng))[0]]
+        return self._listed[int(self._nearest(self.space.crossover(a, b, rng))[0])]
 
     def neighbours(self, architecture: Architecture) -> Iterator[Architecture]:
         """Every other member, the nearest first."""
@@ -60,7 +60,7 @@ class Pool(Space):
         return self._listed[int(np.argmax(self._points.sum(axis=1)))]
 
     def start(self, rng: Generator) -> Architecture:
-        return self._listed[self._nearest(self.space.start(rng))[0]]
+        return self._listed[int(self._nearest(self.space.start(rng))[0])]
 
     def encode(self, architecture: Architecture) -> np.ndarray:
         return self.space.encode(architecture)
