@@ -42,9 +42,9 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def spread(mean: float | None, error: float | None) -> str | None:
-    """A mean and its standard error, with two digits of the error: 90.951 ± 0.030; None where they are not known."""
+    """A mean and its standard error, with two digits of the error: 90.951 ± 0.030; the mean alone where no error is known."""
     if mean is None or error is None:
-        return None
+        return None if mean is None else f"{mean:.3f}"
     digits = min(6, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else 3
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
 

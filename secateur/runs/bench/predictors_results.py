@@ -52,7 +52,7 @@ class PredictorStudy:
                 values = fits[name].dropna().to_numpy(dtype=float)
                 middle = np.median if name == "seconds" else np.mean  # the first fit of a process also loads libraries
                 row[name] = float(middle(values)) if len(values) else None
-                row[f"{name}_error"] = float(standard_error(values)) if len(values) else None
+                row[f"{name}_error"] = float(standard_error(values)) if len(values) > 1 else None
             found.append(row)
         return found
 

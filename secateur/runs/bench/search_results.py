@@ -23,6 +23,7 @@ from secateur.runs.bench.ranks import standard_error
 from secateur.runs.bench.search_courses import Arrays, TableCourses, course_grid, courses_of
 from secateur.runs.bench.search_page import sections
 from secateur.runs.bench.significance import CriticalDifference, Pair, critical_difference, pairs
+from secateur.spaces.pool import Pool
 from secateur.writing import write_whole
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class SearchStudy:
             )
         told.append("Means over seeds ± standard errors. Ranks are means over tables and seeds. Time is per proposal.")
         told += [f"{p.name}: {p.table.about}." for p in self.problems if p.table.about]
+        told += [_partial(p.name, p.table.space) for p in self.problems if isinstance(p.table.space, Pool)]
         return [*told, *self.notes]
 
     def shown(self) -> Shown:
@@ -198,8 +200,18 @@ def _average_ranks(regrets: Sequence[Arrays]) -> Arrays:
     return dict(zip(regrets[0], np.asarray(total) / len(regrets), strict=True))
 
 
+def _partial(table: str, pool: Pool) -> str:
+    """What a reader must know of a table that holds a part of its space."""
+    whole = pool.space.size()
+    every = f"{whole:,}" if whole < 10**9 else f"{whole:.0e}"
+    return (
+        f"{table} holds {pool.size():,} of the {every} networks of its space, and a search steps to the nearest of these: it "
+        "tells little of searchers that change networks step by step."
+    )
+
+
 def _summary(name: str, values: np.ndarray) -> dict[str, float | None]:
-    """Mean, standard error and quantiles over seeds."""
-    told = {name: values.mean(), f"{name}_error": standard_error(values)}
+    """Mean, standard error (None of one seed) and quantiles over seeds."""
+    told = {name: values.mean(), f"{name}_error": standard_error(values) if len(values) > 1 else np.nan}
     told |= {f"{name}_{end}": np.quantile(values, share) for end, share in QUANTILES.items()}
     return {name: finite(float(value)) for name, value in told.items()}

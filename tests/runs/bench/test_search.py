@@ -246,6 +246,10 @@ def test_who_cannot_serve_is_left_out_where_nobody_asked(table: Path) -> None:
     study = bench(pool, searcher=None, seeds=1, queries=3)
     assert study.searchers == ["random", "local", "mo-rea"]
     assert any("nsga2 was left out: `nsga2` needs a space of whole numbers" in note for note in study.said())
+    size = problem("medium").space.size()
+    assert any(f"pool holds {len(distinct)} of the {size:,} networks of its space" in note for note in study.said())
+    assert study.rows()[0]["regret_error"] is None  # one search tells of no error
+    assert "±" not in str(study).partition("Means over")[0]
 
 
 def test_the_command(table: Path) -> None:
