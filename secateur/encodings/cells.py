@@ -12,7 +12,7 @@ from secateur.architecture import Architecture
 from secateur.encodings.base import Encoding
 from secateur.spaces.base import Space
 from secateur.spaces.cells import CellSpace, Graph
-from secateur.spaces.pool import Pool
+from secateur.spaces.pool import whole
 
 T = TypeVar("T", bound=Hashable)
 
@@ -49,11 +49,6 @@ class CellEncoding(Encoding):
     @abstractmethod
     def _encoded(self, graphs: list[Graph]) -> np.ndarray:
         """The vectors (n, w) of cells in one role."""
-
-
-def whole(space: Space) -> Space:
-    """The space that a pool was taken from; any other is its own."""
-    return whole(space.space) if isinstance(space, Pool) else space
 
 
 def cell_space(space: Space) -> CellSpace:

@@ -13,6 +13,7 @@ from secateur.objectives import Objective
 from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
 from secateur.spaces.base import Space
+from secateur.spaces.pool import whole
 from secateur.spaces.sequences import Spelt
 from secateur.trial import Trial, level
 
@@ -49,12 +50,12 @@ class Reinforce(Searcher):
     ) -> None:
         super().__init__(space, objectives, *base, **more)
         self.rate, self.batch, self.entropy = rate, batch, entropy
-        self._spelt, self._whole = cast(Spelt, _inner(space)), _inner(space) is space
+        self._spelt, self._whole = cast(Spelt, whole(space)), whole(space) is space
         self._latest: list[Trial] = []
 
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
-        inner = _inner(space)
+        inner = whole(space)
         if len(objectives) > 1:
             return f"`{cls.name}` follows one reward, so it takes one objective, got {len(objectives)}."
         if not isinstance(inner, Spelt):
@@ -91,8 +92,3 @@ class Reinforce(Searcher):
                 if found is not None and self._is_new(found) and (self._whole or self.space.contains(found)):
                     return found
         return None
-
-
-def _inner(space: Space) -> Space:
-    """The space itself, of a pool the space that its members are of."""
-    return getattr(space, "space", space)

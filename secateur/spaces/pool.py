@@ -83,3 +83,8 @@ class Pool(Space):
         distance = np.abs(self._points - self.space.encode(architecture)).sum(axis=1)
         found = np.argsort(distance, kind="stable")
         return found if besides is None or not self.contains(besides) else found[found != self._places[besides.key]]
+
+
+def whole(space: Space) -> Space:
+    """The space that a pool was taken from; any other is its own."""
+    return whole(space.space) if isinstance(space, Pool) else space

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,12 @@ def made(path: Path, space: Space, rows: Iterable[Mapping[str, Any]], each: str 
         except ConfigurationError as error:
             raise DataError(f"`{path}`, {each} {row}: {error}") from error
     return found
+
+
+def spelt(bits: str, ops: Sequence[str]) -> dict[str, Any]:
+    """The choices of a cell of NAS-Bench-101 by its matrix, bits row by row, and its operations."""
+    values = [int(bit) if bit in "01" else bit for bit in bits]
+    return {"matrix": [values[i : i + len(ops)] for i in range(0, len(values), len(ops))], "ops": list(ops)}
 
 
 def agree(path: Path, architectures: Iterable[Architecture], keys: Iterable[str], each: str = "row") -> None:

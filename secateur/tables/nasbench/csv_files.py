@@ -16,7 +16,7 @@ import numpy as np
 from secateur.errors import DataError, one_line
 from secateur.spaces.cells.nasbench101 import INPUT, OPERATIONS, OUTPUT, NasBench101
 from secateur.spaces.cells.nasbench201 import NasBench201
-from secateur.tables.nasbench.cells import agree, made
+from secateur.tables.nasbench.cells import agree, made, spelt
 from secateur.tables.table import Table
 
 if TYPE_CHECKING:
@@ -93,10 +93,7 @@ def read_101(path: Path) -> tuple[Table, dict[str, Any]]:
 
 
 def _spelt(adjacency: str, labels: str) -> dict[str, Any]:
-    ops = [_LABELS.get(label, label) for label in labels.split(",")]
-    n = len(ops)
-    bits = [int(bit) if bit in "01" else bit for bit in adjacency]
-    return {"matrix": [bits[i : i + n] for i in range(0, len(bits), n)], "ops": ops}
+    return spelt(adjacency, [_LABELS.get(label, label) for label in labels.split(",")])
 
 
 def _frame(path: Path, texts: list[str]) -> pandas.DataFrame:

@@ -20,7 +20,7 @@ import numpy as np
 
 from secateur.errors import DataError
 from secateur.spaces.cells.nasbench101 import NasBench101
-from secateur.tables.nasbench.cells import agree, made
+from secateur.tables.nasbench.cells import agree, made, spelt
 from secateur.tables.nasbench.csv_files import SAID_101
 from secateur.tables.nasbench.records import fields, records
 from secateur.tables.table import Table
@@ -57,7 +57,7 @@ def read_records(path: Path) -> tuple[Table, dict[str, Any]]:
     if not cells:
         raise DataError(f"`{path}` has no records.")
     first = [training for _, training in cells.values()]
-    architectures = made(path, NasBench101(), map(_spelt, first), "cell")
+    architectures = made(path, NasBench101(), (spelt(training.matrix, training.ops.split(",")) for training in first), "cell")
     agree(path, architectures, cells, "cell")
     each, epochs, seeds, last = _arranged(np.array(places), np.array(lengths), np.array(values).reshape(-1, len(FIELDS)))
     table = Table(
@@ -112,9 +112,3 @@ def _training(text: bytes) -> _Training:
         raise ValueError(f"it has {len(evaluations)} evaluations, not {EVALUATIONS}")
     last = [float(evaluations[-1][number]) for number in FIELDS.values()]
     return _Training(key, epochs, matrix, ops, parameters, last)
-
-
-def _spelt(training: _Training) -> dict[str, Any]:
-    ops = training.ops.split(",")
-    bits = [int(bit) if bit in "01" else bit for bit in training.matrix]
-    return {"matrix": [bits[i : i + len(ops)] for i in range(0, len(bits), len(ops))], "ops": ops}
