@@ -11,7 +11,7 @@ from secateur.catalogue import explained, listed, names
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.runs.bench.filling import Rows, filled
 from secateur.runs.bench.predicting import TEST, Fit, Subject
-from secateur.runs.bench.predictors_results import FITS, PredictorStudy
+from secateur.runs.bench.predictors_results import PredictorStudy
 from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.progress import Progress
@@ -173,7 +173,7 @@ def compare_predictors(settings: PredictorSettings, progress: Progress) -> Predi
     plan = Plan(s)
     tasks, left_out = plan.tasks()
     cells = {plan.fit(task).cell: task for task in tasks}
-    with SafeRowsFile.within(s.to, FITS) as file:
+    with SafeRowsFile.within(s.to, PredictorStudy.results) as file:
         frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.fit(task).run(), (progress, "predicting"))
     study = PredictorStudy(s.to, plan.subjects, frame, left_out)
     study.write()

@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import MissingExtraError
-from secateur.report.bench_page import Section, around, bench_html, courses_figure
+from secateur.report.bench_page import Section, around, courses_figure
 from secateur.report.charts import Figure
 from secateur.report.numbers import spread
 from secateur.report.rows import Column
 from secateur.report.rows import Table as Shown
-from secateur.report.terminal import say
-from secateur.report.text_table import print_table, table_blocks
 from secateur.runs.bench.predicting import FIGURES, Subject
 from secateur.runs.bench.ranks import standard_error
-from secateur.writing import write_whole
+from secateur.runs.bench.told import Told
 
 if TYPE_CHECKING:
     import pandas
 
-FITS, PAGE = "predictions.parquet", "predictors.html"
-TITLE = "How predictors compare"
 #: The figures as they are headed.
 HEADS = dict(zip(FIGURES, ("Spearman", "Kendall", "Pearson", "RMSE", "NLL", "within 1 σ", "within 2 σ", "time"), strict=True))
 #: Those that are drawn over the number of networks learnt from.
@@ -33,8 +28,11 @@ DRAWN = ("spearman", "kendall", "rmse", "within_1", "seconds")
 
 
 @dataclass(frozen=True)
-class PredictorStudy:
+class PredictorStudy(Told):
     """What `secateur bench predictors` found. `frame` has a row per fit: what was asked for, and how it did."""
+
+    title = "How predictors compare"
+    results, page = "predictions.parquet", "predictors.html"
 
     folder: Path
     subjects: Sequence[Subject]
@@ -99,29 +97,6 @@ class PredictorStudy:
                 mine = [row for row in rows if (row["table"], row["encoding"]) == pair]
                 curves[f"{pair[1]} of {pair[0]}"] = _curves(mine, name, list(dict.fromkeys(row["predictor"] for row in rows)))
             yield Section(f"{HEADS[name]} over networks learnt from", "Bands are standard errors.", figures=curves)
-
-    def __str__(self) -> str:
-        return "\n".join([*table_blocks(self.shown())[0], "", *self.said(), self._written()])
-
-    def show(self) -> None:
-        print_table(self.shown(), TITLE)
-        say()
-        for note in self.said():
-            say(note)
-        say(self._written(), whole=True)
-
-    def _written(self) -> str:
-        page = self.folder / PAGE
-        return f"Written: {page if page.exists() else self.folder / FITS}"
-
-    def write(self) -> None:
-        """The page, where what draws it is installed."""
-        try:
-            html = bench_html(TITLE, self.said(), list(self.sections()))
-        except MissingExtraError as error:  # what took long is in the other file
-            self.notes.append(f"No page was written: {error}")
-            return
-        write_whole(html, self.folder / PAGE)
 
 
 def _curves(rows: Sequence[dict[str, Any]], name: str, order: Sequence[str]) -> Figure:

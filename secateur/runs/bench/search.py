@@ -13,7 +13,7 @@ from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.filling import filled
 from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
-from secateur.runs.bench.search_results import SEARCHES, SearchStudy
+from secateur.runs.bench.search_results import SearchStudy
 from secateur.runs.bench.searching import Search
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
@@ -162,7 +162,7 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     plan = Plan(s)
     tasks, left_out = plan.tasks()
     cells = {plan.search(task).cell: task for task in tasks}
-    with SafeRowsFile.within(s.to, SEARCHES) as file:
+    with SafeRowsFile.within(s.to, SearchStudy.results) as file:
         frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
     study = SearchStudy(s.to, plan.problems, frame, s.end, s.shown_at, s.seconds is not None, left_out)
     study.write()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,35 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import MissingExtraError
-from secateur.report.bench_page import bench_html
+from secateur.report.bench_page import Section
 from secateur.report.numbers import finite, spread
 from secateur.report.rows import Column
 from secateur.report.rows import Table as Shown
-from secateur.report.terminal import say
-from secateur.report.text_table import print_table, table_blocks
 from secateur.rng import generator
 from secateur.runs.bench.problem import Problem
 from secateur.runs.bench.ranks import standard_error
 from secateur.runs.bench.search_courses import Arrays, TableCourses, course_grid, courses_of
 from secateur.runs.bench.search_page import sections
 from secateur.runs.bench.significance import CriticalDifference, Pair, critical_difference, pairs
+from secateur.runs.bench.told import Told
 from secateur.spaces.pool import Pool
-from secateur.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas
 
-SEARCHES, PAGE = "searches.parquet", "search.html"
-TITLE = "How searchers compare"
 #: The quantiles that are told beside means, by the ends of their names.
 QUANTILES = {"median": 0.5, "q10": 0.1, "q90": 0.9}
 
 
 @dataclass(frozen=True)
-class SearchStudy:
+class SearchStudy(Told):
     """What `secateur bench search` found. `frame` has a row per network that a search saw, in order; searches end after so many
     queries, or (`timed`) simulated seconds, and results are told at `shown_at`."""
+
+    title = "How searchers compare"
+    results, page = "searches.parquet", "search.html"
 
     folder: Path
     problems: Sequence[Problem]
@@ -168,28 +166,8 @@ class SearchStudy:
             ]
         return Shown(columns, lines)
 
-    def __str__(self) -> str:
-        return "\n".join([*table_blocks(self.shown())[0], "", *self.said(), self._written()])
-
-    def show(self) -> None:
-        print_table(self.shown(), TITLE)
-        say()
-        for note in self.said():
-            say(note)
-        say(self._written(), whole=True)
-
-    def _written(self) -> str:
-        page = self.folder / PAGE
-        return f"Written: {page if page.exists() else self.folder / SEARCHES}"
-
-    def write(self) -> None:
-        """The page, where what draws it is installed."""
-        try:
-            html = bench_html(TITLE, self.said(), list(sections(self)))
-        except MissingExtraError as error:  # what took long is in the other file
-            self.notes.append(f"No page was written: {error}")
-            return
-        write_whole(html, self.folder / PAGE)
+    def sections(self) -> Iterator[Section]:
+        return sections(self)
 
 
 def _average_ranks(regrets: Sequence[Arrays]) -> Arrays:
