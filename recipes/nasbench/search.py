@@ -32,7 +32,7 @@ FAMILIES = {
     "bo-dngo": [f"bo-dngo:{encoding}" for encoding in ENCODINGS if encoding != "vector"],
 }
 #: Families whose proposals take so long that they are tuned with fewer seeds, and end after fewer queries.
-SLOW = ("bananas", "bo-dngo")
+SLOW = ("reinforce", "bananas", "bo-dngo")
 ELSEWHERE = ("cifar100_validation", "imagenet16_validation")
 DRIVE, VALIDATION, TEST = "cifar10_validation@12", "cifar10_validation@200", "cifar10_test@200"
 

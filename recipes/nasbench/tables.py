@@ -120,7 +120,7 @@ def filled(text: str) -> str:
     """The text with the tables between their marks."""
     for name, table in TABLES.items():
         text = re.sub(
-            rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", lambda m, made=table: f"{m[1]}{made()}{m[2]}", text, flags=re.DOTALL
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, made=table: f"{m[1]}{made()}\n{m[2]}", text, flags=re.DOTALL
         )
     return text
 
