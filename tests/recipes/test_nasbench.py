@@ -27,7 +27,7 @@ def rows(name: str) -> list[dict[str, str]]:
 def test_the_page_has_the_tables_of_the_files(load_recipe: Any) -> None:
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert load_recipe("nasbench/tables.py").filled(page) == page
-    assert all(f"<!-- {name} -->" in page for name in ("search", "tuning", "fidelity"))
+    assert all(f"<!-- {name} -->" in page for name in ("search", "tuning", "fidelity", "predictors"))
 
 
 def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe: Any, beside: None) -> None:
