@@ -9,11 +9,11 @@ Each random network of benchmark.parquet once, means over its trainings, with wh
 from __future__ import annotations
 
 import csv
-import importlib.util
 import math
 import sys
 from pathlib import Path
-from typing import Any
+
+from benchmark import SPACE
 
 from secateur.tables import read_trained
 from secateur.tables.searchable import write_searchable
@@ -37,18 +37,6 @@ def scores(run: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def searched_space() -> dict[str, Any]:
-    """The ranges that benchmark.py drew from."""
-    said = importlib.util.spec_from_file_location("benchmark", HERE / "benchmark.py")
-    assert said is not None
-    assert said.loader is not None
-    module = importlib.util.module_from_spec(said)
-    sys.modules["benchmark"] = module
-    said.loader.exec_module(module)
-    space: dict[str, Any] = module.SPACE
-    return space
-
-
 def main(run: str) -> None:
     table = read_trained(HERE / "benchmark.parquet").only("random").averaged()
     proxies = scores(Path(run))
@@ -57,9 +45,7 @@ def main(run: str) -> None:
         {"architecture": a, **{n: float(table.columns[n][i]) for n in COLUMNS}, **{n: proxies[a.key][n] for n in everywhere}}
         for i, a in enumerate(table.architectures)
     ]
-    write_searchable(
-        TO, rows, {"space": "decoder", "options": searched_space(), "objectives": ["perplexity", "latency"], "about": ABOUT}
-    )
+    write_searchable(TO, rows, {"space": "decoder", "options": SPACE, "objectives": ["perplexity", "latency"], "about": ABOUT})
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kept import replace_rows
+from kept import HERE, replace_rows
 
 import secateur
 
-HERE = Path(__file__).parent
 TABLE = "nb101-surrogate"
 WHOLE = ["random", "local", "mo-rea:20/10"]
 EARLY = ["successive-halving", "hyperband", "bohb", "mo-asha"]

@@ -15,11 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kept import replace_rows
+from kept import HERE, replace_rows
 
 import secateur
 
-HERE = Path(__file__).parent
 CELLS = ["adjacency", "adjacency-categorical", "adjacency-continuous", "path", "path-categorical", "path-continuous"]
 CELLS += ["path-truncated", "vector", "graph"]
 #: Table → what is asked of it.

@@ -10,17 +10,15 @@ where they were stopped.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kept import replace_rows
+from kept import HERE, mean_ranks, replace_rows
 
 import secateur
 
-HERE = Path(__file__).parent
 ENCODINGS = ("adjacency", "path", "path-truncated", "vector")
 #: Family → the settings that are compared.
 FAMILIES = {
@@ -58,12 +56,7 @@ def tune(folder: Path, families: Iterable[str]) -> None:
 
 def best_settings() -> dict[str, str]:
     """Family → the setting with the lowest mean rank over the data sets and numbers of queries."""
-    with (HERE / "tuning.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    ranks: dict[str, dict[str, list[float]]] = {}
-    for row in rows:
-        ranks.setdefault(row["family"], {}).setdefault(row["searcher"], []).append(float(row["rank"]))
-    return {family: min(several, key=lambda s: sum(several[s]) / len(several[s])) for family, several in ranks.items()}
+    return {family: next(iter(several)) for family, several in mean_ranks().items()}
 
 
 def compare(folder: Path, families: Iterable[str]) -> None:

@@ -5,12 +5,11 @@ python recipes/nasbench/tables.py    # writes them into README.md, between their
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from kept import HERE, mean_ranks, rows_of
+
 #: Yan (2022), table 3.3: validation and test accuracy on CIFAR-10 after 1.2e4 simulated seconds (about 100 queries), 500 runs.
 PAPER = {
     "random": ("90.94 ± 0.38", "93.75 ± 0.37"),
@@ -18,12 +17,9 @@ PAPER = {
     "reinforce": ("91.03 ± 0.33", "93.82 ± 0.31"),
 }
 
-Row = dict[str, str]
 
-
-def rows(name: str) -> list[Row]:
-    with (HERE / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def rows(name: str) -> list[dict[str, str]]:
+    return rows_of(HERE / name)
 
 
 def family(searcher: str) -> str:
@@ -58,15 +54,10 @@ def search() -> str:
 
 def tuning() -> str:
     """The mean rank of every setting of a family on the two other data sets."""
-    ranks: dict[tuple[str, str], list[float]] = {}
-    for row in rows("tuning.csv"):
-        ranks.setdefault((row["family"], row["searcher"]), []).append(float(row["rank"]))
-    lines = []
-    for name in dict.fromkeys(f for f, _ in ranks):
-        several = {s: sum(r) / len(r) for (f, s), r in ranks.items() if f == name}
-        lines.append(
-            [name, ", ".join(f"{s.partition(':')[2]} {v:.2f}" for s, v in sorted(several.items(), key=lambda x: x[1]))]
-        )
+    lines = [
+        [family, ", ".join(f"{searcher.partition(':')[2]} {rank:.2f}" for searcher, rank in several.items())]
+        for family, several in mean_ranks().items()
+    ]
     return _table(["family", "settings by mean rank, the chosen one first"], lines)
 
 

@@ -8,12 +8,10 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 from secateur.architecture import Architecture
-from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.rng import Generator
-from secateur.search.best_first import ORDERS, best_first
-from secateur.search.mo_asha import rungs
-from secateur.search.random import Random
+from secateur.search.best_first import best_first
+from secateur.search.rungs import OnRungs
 from secateur.spaces.base import Space
 from secateur.trial import Status, Trial
 
@@ -41,7 +39,7 @@ def brackets(budgets: Sequence[float], eta: int) -> list[Bracket]:
     return found
 
 
-class Hyperband(Random):
+class Hyperband(OnRungs):
     """Random draws in brackets, one after the other and over again: when all of a rung have ended, its best go on to the next
     with eta times the budget. The best are those of the lowest non-dominated front; `order` ranks the members of one front.
 
@@ -50,23 +48,9 @@ class Hyperband(Random):
 
     name = "hyperband"
 
-    def __init__(
-        self,
-        space: Space,
-        objectives: Sequence[Objective],
-        *base: Any,
-        least: float = 1.0,
-        most: float = 9.0,
-        eta: int = 3,
-        order: str = "told",
-        **more: Any,
-    ) -> None:
+    def __init__(self, space: Space, objectives: Sequence[Objective], *base: Any, **more: Any) -> None:
         super().__init__(space, objectives, *base, **more)
-        if order not in ORDERS:
-            raise ConfigurationError(f"`order` must be one of {', '.join(ORDERS)}, got {order}.")
-        self.rungs = rungs(least, most, eta)
-        self.order = order
-        self.brackets = self._choose(brackets(self.rungs, eta))
+        self.brackets = self._choose(brackets(self.rungs, self.eta))
         #: How many brackets have ended: never looked at again.
         self._ended = 0
 

@@ -7,16 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from secateur.architecture import Architecture
-from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.rng import Generator
-from secateur.search.best_first import ORDERS, best_first
-from secateur.search.random import Random
+from secateur.search.best_first import best_first
+from secateur.search.rungs import OnRungs
 from secateur.spaces.base import Space
 from secateur.trial import Status, Trial
 
 
-class MoAsha(Random):
+class MoAsha(OnRungs):
     """Random architectures at the least budget; the best 1/eta of a rung go on to the next one, with eta times the budget.
 
     The best are those of the lowest non-dominated front; `order` ranks the members of one front. A trial that goes on continues
@@ -33,19 +32,10 @@ class MoAsha(Random):
         space: Space,
         objectives: Sequence[Objective],
         *base: Any,
-        least: float = 1.0,
-        most: float = 9.0,
-        eta: int = 3,
-        order: str = "told",
         contenders: Sequence[Architecture] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(space, objectives, *base, **more)
-        if order not in ORDERS:
-            raise ConfigurationError(f"`order` must be one of {', '.join(ORDERS)}, got {order}.")
-        self.rungs = rungs(least, most, eta)
-        self.eta = eta
-        self.order = order
         self.contenders = contenders
 
     def _next_trial(self, rng: Generator) -> Trial | None:
@@ -88,21 +78,3 @@ class MoAsha(Random):
 
     def _is_new(self, architecture: Architecture, budget: float | None = None) -> bool:
         return (architecture.key, self.rungs[0] if budget is None else budget) not in self.seen
-
-
-def rungs(least: float, most: float, eta: int) -> tuple[float, ...]:
-    """least, least · eta, … below most, then most.
-
-    Raises ConfigurationError where these are no rungs.
-    """
-    faults = []
-    if eta < 2:
-        faults.append(f"`eta` must be at least 2, got {eta}.")
-    if not 0 < least <= most:
-        faults.append(f"the least budget must be above 0 and at most the largest ({most:g}), got {least:g}.")
-    if faults:
-        raise ConfigurationError(faults)
-    found = [least]
-    while found[-1] * eta < most:
-        found.append(found[-1] * eta)
-    return (*found, most) if most > found[-1] else tuple(found)

@@ -24,7 +24,7 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_page_has_the_tables_of_the_files(load_recipe: Any) -> None:
+def test_the_page_has_the_tables_of_the_files(load_recipe: Any, beside: None) -> None:
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert load_recipe("nasbench/tables.py").filled(page) == page
     assert all(f"<!-- {name} -->" in page for name in ("search", "tuning", "fidelity", "predictors"))

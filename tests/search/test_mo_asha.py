@@ -7,7 +7,8 @@ import pytest
 
 from secateur.errors import ConfigurationError
 from secateur.pareto import dominates
-from secateur.search.mo_asha import MoAsha, rungs
+from secateur.search.mo_asha import MoAsha
+from secateur.search.rungs import rungs
 from secateur.spaces.pruning import Shape
 from secateur.testing.toys import Problem, toy
 from secateur.trial import Status, Trial

@@ -15,7 +15,7 @@ from secateur.rng import Generator
 from secateur.runs.bench.problem import Problem
 from secateur.search import Aim
 from secateur.search.base import Searcher
-from secateur.search.mo_asha import rungs
+from secateur.search.rungs import rungs
 from secateur.spaces.pruning import PruningSpace
 from secateur.spaces.pruning.sizes import aimed
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from secateur.catalogue import explained, listed, names
 from secateur.errors import ConfigurationError, MissingExtraError
+from secateur.runs.bench.asked import faults, no_folder, no_table, whole_numbers
 from secateur.runs.bench.filling import Rows, filled
 from secateur.runs.bench.predicting import TEST, Fit, Subject
 from secateur.runs.bench.predictors_results import PredictorStudy
@@ -58,24 +59,14 @@ class PredictorSettings(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         readings: list[Callable[[], Any]] = [lambda t=text: measure(t) for text in self.feature or ()]  # type: ignore[misc]
-        for read in [*readings, lambda: self.sizes]:
-            try:
-                read()
-            except ConfigurationError as error:
-                found += error.faults
-        if not self.table:
-            found.append("`table` names no table: give --table.")
-        if self.to.exists() and not self.to.is_dir():
-            found.append(f"`{self.to}` is a file: --to takes a folder.")
+        found += faults([*readings, lambda: self.sizes])
+        found += no_table(self.table) + no_folder(self.to)
         return found
 
     @property
     def sizes(self) -> list[int]:
         """How many networks a predictor learns from, ascending. Raises ConfigurationError."""
-        try:
-            found = sorted({int(part) for part in (self.train.split(",") if isinstance(self.train, str) else self.train)})
-        except ValueError:
-            raise ConfigurationError(f"`train` must be whole numbers such as 50,100, got {self.train!r}.") from None
+        found = whole_numbers("train", self.train, "50,100")
         if not found or found[0] < 2:
             raise ConfigurationError(f"`train` must be at least 2 networks, got {self.train!r}.")
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from secateur.errors import ConfigurationError
 from secateur.paths import reason
 from secateur.report.terminal import echo
+from secateur.runs.bench.asked import no_folder
 from secateur.runs.bench.checking import count_notes
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
@@ -48,9 +49,7 @@ class ProxySettings(Settings):
         found = super().contradictions()
         if self.tokenizer is not None and self.text is None:
             found.append("`tokenizer` needs a text: give --text too.")
-        if self.to.exists() and not self.to.is_dir():
-            found.append(f"`{self.to}` is a file: --to takes a folder.")
-        return found
+        return found + no_folder(self.to)
 
 
 def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> ProxyStudy:

@@ -9,6 +9,7 @@ from typing import Any
 
 from secateur.catalogue import listed
 from secateur.errors import ConfigurationError, MissingExtraError, UnknownNameError
+from secateur.runs.bench.asked import faults, no_folder, no_table, whole_numbers
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.filling import filled
 from secateur.runs.bench.problem import Problem, measure
@@ -79,18 +80,10 @@ class SearchSettings(Settings):
         readings += [lambda t=text: measure(t) for text in self.report or ()]  # type: ignore[misc]
         if self.sound("queries", "seconds"):
             readings.append(lambda: self.shown_at)
-        for read in readings:
-            try:
-                read()
-            except ConfigurationError as error:
-                found += error.faults
-        if not self.table:
-            found.append("`table` names no table: give --table.")
+        found += faults(readings) + no_table(self.table)
         if self.queries is not None and self.seconds is not None:
             found.append("`queries` and `seconds` both say when a search ends: give one of them.")
-        if self.to.exists() and not self.to.is_dir():
-            found.append(f"`{self.to}` is a file: --to takes a folder.")
-        return found
+        return found + no_folder(self.to)
 
     @property
     def end(self) -> float:
@@ -102,10 +95,7 @@ class SearchSettings(Settings):
         """After how many queries or seconds results are told. Raises ConfigurationError."""
         if self.at is None:
             return sorted({max(1, round(self.end * quarter / 4)) for quarter in (1, 2, 3, 4)})
-        try:
-            found = sorted({int(part) for part in (self.at.split(",") if isinstance(self.at, str) else self.at)})
-        except ValueError:
-            raise ConfigurationError(f"`at` must be whole numbers such as 50,100,150, got {self.at!r}.") from None
+        found = whole_numbers("at", self.at, "50,100,150")
         if not found or found[0] < 1 or found[-1] > self.end:
             unit = "queries" if self.seconds is None else "seconds"
             raise ConfigurationError(f"`at` must lie in 1…{self.end:g}, the {unit} of a search, got {self.at!r}.")
