@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from secateur.devices.device import available_cores
+from secateur.devices.cores import available_cores
 
 #: Share of the cores' time taken by others above which the machine counts as busy.
 BUSY_LIMIT = 0.25

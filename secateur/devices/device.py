@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from pathlib import Path
 
 import torch
 
+from secateur.devices.cores import available_cores
 from secateur.devices.setup import DEVICE_NAME, device_fault
 from secateur.errors import ConfigurationError
-
-
-def available_cores() -> list[int]:
-    """The numbers of the cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def resolve_device(name: str = "auto") -> torch.device:

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from secateur.devices.contention import BUSY_LIMIT, WAITING_LIMIT, Contention, ContentionWatch
-from secateur.devices.device import available_cores
+from secateur.devices.cores import available_cores
 
 Times = namedtuple("Times", "user system idle iowait steal guest")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from secateur.devices.device import _processor, available_cores, describe_device, resolve_device
+from secateur.devices.cores import available_cores
+from secateur.devices.device import _processor, describe_device, resolve_device
 from secateur.errors import ConfigurationError
 
 

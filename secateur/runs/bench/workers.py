@@ -12,6 +12,7 @@ from importlib import import_module
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
+from secateur.devices.cores import available_cores
 from secateur.errors import StudyError
 
 #: Libraries read these as they load.
@@ -20,17 +21,12 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 _CODE = "from secateur.runs.bench.workers import serve; serve()"
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def each(
     prepare: str, given: Any, tasks: Sequence[Any], workers: int | None, here: Callable[[Any], Any]
 ) -> Iterator[tuple[int, Any]]:
     """The place of each task and what came of it, as they end: in other processes (by default one per core), see
     `side_by_side`; or, where one is enough, by calling what would be prepared `here`."""
-    several = min(workers or cores(), len(tasks))
+    several = min(workers or len(available_cores()), len(tasks))
     if several > 1:
         yield from side_by_side(prepare, given, tasks, several)
         return

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from secateur.devices.cores import available_cores
 from secateur.errors import ConfigurationError, SecateurError, StudyError
 from secateur.estimators.together import Known, Outcome
 from secateur.study.executors.base import Executor, Recipe
@@ -38,8 +39,7 @@ class Processes(Executor):
         if workers < 1:
             raise ConfigurationError(f"`workers` must be at least 1, got {workers}.")
         self.recipe, self.workers = recipe, workers
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._threads = max(1, cores // workers)
+        self._threads = max(1, len(available_cores()) // workers)
         self._waiting: deque[Task] = deque()
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, _Worker] = {}
