@@ -76,7 +76,7 @@ def pruning() -> dict[str, str]:
 def methods() -> dict[str, str]:
     """Scores of the ways to prune, means over seeds."""
     r = load("prune-methods/results.py")
-    found = {score: r.means(r.read("methods"), ("task", "method"), score) for score in ("validation", "test")}
+    found = {score: r.means(r.compared(), ("task", "method"), score) for score in ("validation", "test")}
 
     def score(method: str, tasks: tuple[str, ...], share: str, data: str) -> str:
         return ", ".join(f"{fmean(found[data][task, method][share]):.3f}" for task in tasks)

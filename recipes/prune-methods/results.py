@@ -28,7 +28,10 @@ LABELS = {
     "fisher": "masks by Fisher information, of the network fine-tuned for 8 epochs",
     "fsuper": "masks by Fisher information, of the super-network (8 epochs of warm-up)",
     "weight-sharing": "**the default**: three contenders of the search, one by masks of the super-network",
+    "polished-at-5e-5": "the default, polished at 5e-5",
+    "polished-at-2e-4": "the default, polished at 2e-4",
 }
+MODELS = {"minilm": "MiniLM-L6", "gte-small": "gte-small"}
 TASKS = {"stsb": "STS-B", "mrpc": "MRPC", "sst2": "SST-2", "rte": "RTE"}
 POLISH = ("model", "task", "seed", "candidates", "variants", "epochs", "learning_rate", "share", "used", "validation", "test")
 ABLATION = ("task", "label", "seed", "share", "used", "validation")
@@ -105,23 +108,37 @@ def polishing() -> str:
 
 
 def ablation() -> str:
-    """Validation scores after polishing, by where its networks come from."""
+    """Validation scores after polishing, by where its networks come from and how they are polished."""
     lines = _header("task", "what begins", "seeds", *map(_percent, SHARES))
-    default = [{**row, "label": row["method"]} for row in read("methods") if row["method"] == "weight-sharing"]
-    found = means([*read("ablation"), *default], ("task", "label"), "validation")
-    for task in (task for task in TASKS if (task, "ours") in found):
-        for label, text in LABELS.items():
-            values = found[task, label]
-            cells = [f"{np.mean(values[share]):.4f}" for share in SHARES]
-            lines.append(f"| {TASKS[task]} | {text} | {len(values[SHARES[0]])} | {' | '.join(cells)} |")
+    for (task, label), values in ablated().items():
+        cells = [f"{np.mean(values[share]):.4f}" for share in SHARES]
+        lines.append(f"| {TASKS[task]} | {LABELS[label]} | {len(values[SHARES[0]])} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def ablated() -> dict[tuple[str, ...], dict[str, list[float]]]:
+    """(task, label) → share → validation scores; the default's are those of the same seeds."""
+    rows = read("ablation")
+    seeds = {(row["task"], row["seed"]) for row in rows}
+    default = [{**row, "label": row["method"]} for row in compared() if row["method"] == "weight-sharing"]
+    found = means([*rows, *(row for row in default if (row["task"], row["seed"]) in seeds)], ("task", "label"), "validation")
+    return {(task, label): found[task, label] for task in TASKS for label in LABELS if (task, label) in found}
+
+
+def compared(model: str = "minilm") -> list[Row]:
+    """The rows of methods.csv of one model."""
+    return [row for row in read("methods") if row["model"] == model]
 
 
 def methods(score: str) -> str:
     """Scores of each method at shares of the body's parameters, means and standard errors over seeds. The best is bold."""
+    return "\n\n".join(_methods(model, score) for model in MODELS if compared(model))
+
+
+def _methods(model: str, score: str) -> str:
     shares = [*SHARES, "0.9"]
-    lines = _header("task", "method", "seeds", *map(_percent, shares), "unpruned")
-    found = means(read("methods"), ("task", "method"), score)
+    lines = _header(MODELS[model], "method", "seeds", *map(_percent, shares), "unpruned")
+    found = means(compared(model), ("task", "method"), score)
     for task in TASKS:
         several = {method: values for (of, method), values in found.items() if of == task}
         best = {
@@ -133,6 +150,26 @@ def methods(score: str) -> str:
             cells = [_cell(values.get(share), best.get(share)) for share in (*shares, "unpruned")]
             lines.append(f"| {TASKS[task]} | {method} | {max(map(len, values.values()))} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def gains() -> str:
+    """The default's lead over the methods that are polished in the same way: means and standard errors over common seeds."""
+    lines = _header("MiniLM-L6, validation", "the default against", "seeds", *map(_percent, SHARES))
+    for (task, rival), leads in differences("validation").items():
+        cells = [f"{np.mean(v):+.3f} ± {np.std(v, ddof=1) / np.sqrt(len(v)):.3f}" for v in leads.values()]
+        lines.append(f"| {TASKS[task]} | {rival} | {len(leads[SHARES[0]])} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def differences(score: str) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """(task, rival) → share → what the default has more than a rival that is polished too, seed by seed."""
+    found = {(r["task"], r["method"], r["share"], r["seed"]): float(r[score]) for r in compared() if r[score]}
+
+    def leads(task: str, rival: str, share: str) -> list[float]:
+        seeds = [seed for *key, seed in found if key == [task, rival, share]]
+        return [found[task, "weight-sharing", share, seed] - found[task, rival, share, seed] for seed in seeds]
+
+    return {(task, rival): {s: leads(task, rival, s) for s in SHARES} for task in TASKS for rival in ("fisher", "one-shot")}
 
 
 def _header(*titles: str) -> list[str]:
@@ -157,7 +194,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.add:
         add(args.add)
-    print("\n\n".join([polishing(), ablation(), methods("validation"), methods("test")]))
+    print("\n\n".join([polishing(), ablation(), methods("validation"), methods("test"), gains()]))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python tables.py --fit    # measures what the parts of both models cost on this machine: latency_models.json
     python tables.py          # writes secateur/tables/data/*.parquet from that and ../prune-minilm/errors.csv
+    python tables.py --medium FOLDER    # those of `medium`, from prune-medium-*.parquet that evaluate.py wrote, with latencies
 
 Errors were measured once, on trained super-networks. Counts and latencies need no trained weights: they follow from the model's
 sizes. Latencies are predicted, by the model that `secateur prune --objective latency` fits, from as many measured networks.
@@ -99,18 +100,46 @@ def fitted() -> dict[str, Any]:
     return found
 
 
+def latencies(supernet: Any) -> Any:
+    """What predicts the latency of a model's sub-networks."""
+    from secateur.estimators.latency_model import LatencyModel
+    from secateur.estimators.pruned_latency import PrunedParts
+
+    kept = json.loads(LATENCIES.read_text(encoding="utf-8"))[str(supernet.shape.layers)]
+    return LatencyModel.from_dict(kept, PrunedParts(supernet.shape))
+
+
+def of_medium(folder: Path, to: Path) -> None:
+    """Samples of `medium` of MiniLM: what evaluate.py measured, with latencies."""
+    from secateur.tables.parquet import read_parquet
+    from secateur.tables.searchable import write_searchable
+
+    latency = latencies(untrained(MINILM, 2))
+    for path in sorted(folder.glob("prune-medium-*.parquet")):
+        table, said = read_parquet(path)
+        counted = {name: table.column(name) for name in table.columns}
+        predicted = latency.predict(list(table.architectures))
+        rows = [
+            {
+                "architecture": architecture,
+                **{name: values[row].item() for name, values in counted.items()},
+                "latency": float(ms),
+            }
+            for row, (architecture, ms) in enumerate(zip(table.architectures, predicted, strict=True))
+        ]
+        small = SOURCES[path.stem.replace("-medium", "")].about
+        write_searchable(to / path.name, rows, {**said, "about": f"{len(rows):,} networks of `medium`: {small} in `small`"})
+
+
 def rows(source: Source, networks: list[tuple[dict[str, int], float, float]]) -> Iterator[dict[str, Any]]:
     """The rows of a table."""
     from secateur.estimators.cost import Cost
-    from secateur.estimators.latency_model import LatencyModel
-    from secateur.estimators.pruned_latency import PrunedParts
     from secateur.spaces.pruning import Small
 
     supernet = untrained(source.sizes, source.labels)
     space = Small(supernet.shape, **LIMITS)
     cost = Cost(supernet, space)
-    kept = json.loads(LATENCIES.read_text(encoding="utf-8"))[str(source.sizes["num_hidden_layers"])]
-    latency = LatencyModel.from_dict(kept, PrunedParts(supernet.shape))
+    latency = latencies(supernet)
     for choices, error, _ in networks:
         architecture = space.make(choices)
         counts = {name: int(value) for name, value in cost.count(architecture).items()}
@@ -123,7 +152,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=Path, default=DATA)
     parser.add_argument("--fit", action="store_true", help="measure latencies, and write no tables")
+    parser.add_argument("--medium", type=Path, help="where evaluate.py wrote tables of `medium`: only these are written")
     given = parser.parse_args()
+    if given.medium:
+        of_medium(given.medium, given.to)
+        return
     if given.fit:
         LATENCIES.write_text(json.dumps(fitted(), indent=1) + "\n", encoding="utf-8")
         return
