@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from secateur.tables.parquet import read_parquet, write_parquet
 from secateur.tables.searchable import open_table, shipped
 
 
@@ -28,6 +30,19 @@ def test_the_packages_tables_come_out_again(load_recipe: Any, tmp_path: Path, mo
     again, kept = open_table(str(tmp_path / "prune-mrpc.parquet")), open_table("prune-mrpc")
     assert again.table.fingerprint == kept.table.fingerprint
     assert (again.about, again.objectives) == (kept.about, kept.objectives)
+
+
+def test_latencies_join_what_was_measured_of_medium(load_recipe: Any, tmp_path: Path) -> None:
+    tables = load_recipe("prune-methods/tables.py")
+    name = "prune-medium-mrpc"
+    table, said = read_parquet(shipped()[name])
+    columns = {column: values for column, values in table.columns.items() if column != "latency"}
+    write_parquet(tmp_path / f"{name}.parquet", replace(table, columns=columns), said)
+    (tmp_path / "to").mkdir()
+    tables.of_medium(tmp_path, tmp_path / "to")
+    again, kept = open_table(str(tmp_path / "to" / f"{name}.parquet")), open_table(name)
+    assert again.table.fingerprint == kept.table.fingerprint
+    assert again.about == kept.about
 
 
 #: A super-network of a second.
