@@ -99,6 +99,17 @@ def test_what_the_text_says(results: Any) -> None:
     assert max(map(abs, gains.values())) < 0.0055
 
 
+def test_what_the_text_says_of_the_short_run() -> None:
+    import pandas
+
+    frame = pandas.read_parquet(README.parent / "bench-reviews.parquet")
+    drawn = frame[(frame["experiment"] == "spaces") & (frame["kind"] == "trial")]
+    assert set(drawn.groupby(["arm", "seed"]).size()) == {20}
+    chance = (drawn["error"] > 0.49).groupby(drawn["arm"]).mean()
+    assert {arm: round(100 * share) for arm, share in chance.items()} == {"small": 90, "medium": 2, "large": 15, "layer": 38}
+    assert frame["cell"].nunique() == 28
+
+
 def _means(found: Any) -> dict[Any, dict[str, float]]:
     return {key: {share: sum(v) / len(v) for share, v in shares.items()} for key, shares in found.items()}
 
