@@ -32,7 +32,8 @@ def scores(run: Path) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     with (run / "scores.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["score"] and math.isfinite(float(row["score"])) and row["proxy"] not in COLUMNS:
+            free = row["proxy"] not in COLUMNS and not row["proxy"].startswith("partial")
+            if free and row["score"] and math.isfinite(float(row["score"])):
                 found.setdefault(row["key"], {})[row["proxy"]] = float(row["score"])
     return found
 

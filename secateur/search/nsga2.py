@@ -13,6 +13,7 @@ from secateur.objectives import Objective
 from secateur.rng import Generator
 from secateur.search.base import Searcher, fitting
 from secateur.spaces.base import Space
+from secateur.spaces.pool import Pool
 from secateur.spaces.product import ProductSpace
 from secateur.trial import Trial, level
 
@@ -61,7 +62,8 @@ class Nsga2(Searcher):
     @classmethod
     def refuses(cls, space: Space, objectives: Sequence[Objective]) -> str | None:
         if not isinstance(space, ProductSpace):
-            return f"`nsga2` needs a space of whole numbers, which `{space.name}` is not. Use `random`, `local` or `mo-rea`."
+            what = f"a part of `{space.name}`" if isinstance(space, Pool) else f"`{space.name}`"
+            return f"`nsga2` needs a space of whole numbers, which {what} is not. Use `random`, `local` or `mo-rea`."
         if space.dimensions > cls.most_dimensions:
             return (
                 f"`nsga2` needs a space of at most {cls.most_dimensions} dimensions, `{space.name}` has {space.dimensions} "

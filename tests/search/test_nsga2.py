@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from secateur.errors import ConfigurationError, MissingExtraError
+from secateur.rng import generator
 from secateur.search import Nsga2, Random
 from secateur.search.optuna_nsga2 import Population
 from secateur.spaces.base import Space
+from secateur.spaces.pool import Pool
 from secateur.spaces.pruning import Large, Layer, Shape
 from secateur.testing.toys import Toy, toy
 
@@ -63,6 +65,9 @@ def test_refuses_what_it_cannot_serve() -> None:
     Words.__abstractmethods__ = frozenset()
     with pytest.raises(ConfigurationError, match="`nsga2` needs a space of whole numbers, which `words` is not"):
         Nsga2(Words(), large.objectives)
+    some = Pool(toy().space, toy().space.sample_many(3, generator(0)))
+    with pytest.raises(ConfigurationError, match="`nsga2` needs a space of whole numbers, which a part of `small` is not"):
+        Nsga2(some, large.objectives)
     with pytest.raises(ConfigurationError, match="`population` must be at least 2: a child has two parents, got 1"):
         Nsga2(toy().space, toy().objectives, population=1)
 

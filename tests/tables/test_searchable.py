@@ -117,6 +117,19 @@ def test_pruning_tables_that_come_with_the_package(name: str) -> None:
     assert (found.table.column("latency") > 0).all()
 
 
+def test_the_decoders_that_come_with_the_package_are_those_of_the_recipe() -> None:
+    from secateur.tables import read_trained
+
+    found = open_table("design-wikitext2")
+    trained = read_trained(Path(__file__).resolve().parents[2] / "recipes/design/benchmark.parquet").only("random").averaged()
+    assert (found.space.name, found.space.size(), found.table.keys) == ("decoder", 150, trained.keys)
+    for name in ("perplexity", "parameters", "latency", "memory"):
+        assert found.table.column(name) == pytest.approx(trained.column(name))
+    proxies = {"synflow", "snip", "grad_norm", "jacob_cov", "naswot"} & set(found.table.names)
+    assert {"synflow", "snip"} <= proxies
+    assert all(len(set(found.table.column(name))) > 140 for name in proxies)
+
+
 def test_the_errors_are_those_of_the_recipe() -> None:
     import csv
 
