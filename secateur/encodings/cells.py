@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,11 +25,14 @@ class CellEncoding(Encoding):
         self._cells = cell_space(space)
         self.frame = self._cells.frame
 
+    #: What to do where a space has no cells.
+    instead: ClassVar[str] = "Use `vector`."
+
     @classmethod
     def refuses(cls, space: Space) -> str | None:
         if isinstance(whole(space), CellSpace):
             return None
-        return f"the encoding `{cls.name}` is of cells, and the space `{space.name}` has none. Use `vector`."
+        return f"the encoding `{cls.name}` is of cells, and the space `{space.name}` has none. {cls.instead}"
 
     @property
     def dimensions(self) -> int:

@@ -17,6 +17,7 @@ class GraphEncoding(CellEncoding):
     """
 
     name = "graph"
+    instead = "Use `vector`, with a predictor that learns from it (`dngo`, `mlp`; the searchers `bo-dngo`, `bananas`)."
 
     def __init__(self, space: Space) -> None:
         super().__init__(space)

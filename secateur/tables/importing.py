@@ -23,6 +23,7 @@ class Imported:
 
     table: SearchTable
     file: Path
+    replaced: bool = False  # a table of this name that was imported before
 
     def as_dict(self) -> dict[str, Any]:
         table = self.table.table
@@ -31,7 +32,8 @@ class Imported:
 
     def __str__(self) -> str:
         table = self.table
-        return f"{table.name}: {table.about}.\n{len(table.table):,} rows, to be searched with --table {table.name}: {self.file}"
+        rows = f"{len(table.table):,} rows, to be searched with --table {table.name}: {self.file}"
+        return f"{table.name}: {table.about}.\n{rows}{', in the place of the one imported before' * self.replaced}"
 
 
 def import_table(path: str | Path, name: str | None = None) -> Imported:
@@ -81,8 +83,9 @@ def _name(given: str | None, usual: str) -> str:
 
 def _written(table: SearchTable, said: Mapping[str, Any]) -> Imported:
     file = tables_folder() / f"{table.name}.parquet"
+    there = file.exists()
     try:
         write_parquet(file, table.table, said, checked=not said.get(EVERY))
     except OSError as error:
         raise DataError(f"`{file}` cannot be written: {reason(error)}.") from error
-    return Imported(table, file)
+    return Imported(table, file, there)

@@ -78,9 +78,10 @@ def test_values_lie_in_the_unit_cube_and_pools_are_seen_through(space: Space, ki
 @pytest.mark.parametrize("space", PLAIN.values(), ids=PLAIN)
 def test_spaces_without_cells_are_refused(space: Space, name: str) -> None:
     kind = catalogue.find("encoding", name)
-    told = f"the encoding `{name}` is of cells, and the space `{space.name}` has none. Use `vector`."
+    told = f"the encoding `{name}` is of cells, and the space `{space.name}` has none. Use `vector`"
+    more = ", with a predictor that learns from it (`dngo`, `mlp`; the searchers `bo-dngo`, `bananas`)" * (name == "graph")
     for refused in (space, Pool(space, [space.smallest()])):
-        assert kind.refuses(refused) == told
+        assert kind.refuses(refused) == f"{told}{more}."
         with pytest.raises(ConfigurationError, match="is of cells"):
             kind(refused)
 

@@ -119,6 +119,8 @@ def test_import_and_open_by_name(tmp_path: Path, folder: Path) -> None:
         open_table("nb201")
     for name in (None, "mine"):
         imported = secateur.bench_import(file, name=name)
+        assert "in the place of the one imported before" not in str(imported)
+        assert str(secateur.bench_import(file, name=name)).endswith("in the place of the one imported before")
         assert imported.file == folder / f"{name or 'nb201'}.parquet"
         assert f"--table {name or 'nb201'}" in str(imported)
         assert imported.as_dict()["rows"] == 2
