@@ -15,6 +15,11 @@ class Fitted(ABC):
 
     targets: np.ndarray
 
+    @property
+    def normal(self) -> Fitted:
+        """The model on the scale, rising with the targets' own, on which it takes what would be observed to be normal."""
+        return self
+
     @abstractmethod
     def predict(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Means and deviations, (k, m) each, of what would be observed at vectors (k, d): noise is part of a deviation."""

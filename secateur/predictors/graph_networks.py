@@ -17,7 +17,7 @@ Layer = Literal["gcn", "gin"]
 CHUNK = 2048
 #: Of AdamW.
 RATE, DECAY = 0.01, 1.0
-#: Errors beyond this count by their size, not their square: a few cells that learn nothing at all lie far below all others.
+#: Errors beyond this count by their size, not their square: ranks are a little better so.
 LARGE = 0.3
 
 

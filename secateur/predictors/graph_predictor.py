@@ -12,6 +12,7 @@ from secateur.errors import ConfigurationError
 from secateur.predictors.base import Fitted, Predictor
 from secateur.predictors.basis import BasisRegression, left_out
 from secateur.predictors.believing import believing
+from secateur.predictors.quantiles import OnQuantiles
 from secateur.rng import Generator, generator
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 class GraphPredictor(Predictor):
     """A network of `layers` × `width` units per node learns an embedding of graphs, and Bayesian linear regression on it gives
-    means and deviations (Shi et al. 2020). `folds` as in DNGO: networks that leave a part out tell how large errors are.
+    means and deviations of the targets' quantiles (Shi et al. 2020). `folds` as in DNGO: networks that leave a part out tell
+    how large errors are.
 
     `for_encoding` must be called first: it tells how vectors become graphs.
     """
@@ -50,7 +52,10 @@ class GraphPredictor(Predictor):
         return told
 
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted:
-        return believing(lambda x, y: self._fitted(x, y, generator(seed, self.name)), inputs, targets, waiting)
+        def fit(x: np.ndarray, y: np.ndarray) -> Fitted:
+            return OnQuantiles(lambda quantiles: self._fitted(x, quantiles, generator(seed, self.name)), y)
+
+        return believing(fit, inputs, targets, waiting)
 
     def _fitted(self, inputs: np.ndarray, targets: np.ndarray, rng: Generator) -> Fitted:
         from secateur.predictors.graph_networks import GraphNetworks, Shape, train

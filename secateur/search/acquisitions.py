@@ -1,7 +1,8 @@
 """Acquisition functions of one objective: how worthwhile candidates are, by a predictor's means and deviations.
 
 Each takes what was fitted, the reference point (which only several objectives need) and a seed, and gives scores: the larger,
-the better. Targets are maximised and have deviation 1.
+the better. Targets are maximised and have deviation 1. The formulas are those of normal variables, so they are applied on the
+scale where the model has such: a normal variable with the deviation of a skewed one promises far more above the best.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ class Scored:
     additive = True
 
     def __call__(self, candidates: np.ndarray) -> np.ndarray:
-        means, deviations = self.fitted.predict(candidates)
-        return self.formula(means[:, 0], np.maximum(deviations[:, 0], LEAST), float(self.fitted.targets.max()))
+        model = self.fitted.normal
+        means, deviations = model.predict(candidates)
+        return self.formula(means[:, 0], np.maximum(deviations[:, 0], LEAST), float(model.targets.max()))
 
 
 def expected_improvement(fitted: Fitted, reference: np.ndarray, seed: int) -> Scored:

@@ -85,3 +85,17 @@ def test_thompson_draws_each_candidate_by_itself() -> None:
     assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.03
     assert np.array_equal(found, acquisitions.thompson(Known(), np.zeros(1), 3)(inputs))
     assert not np.array_equal(found, acquisitions.thompson(Known(), np.zeros(1), 4)(inputs))
+
+
+def test_improvement_is_that_of_what_the_model_has_normal() -> None:
+    """On another scale that model has other targets; what it says of the first does not count."""
+
+    class Elsewhere(Known):
+        targets = np.array([[100.0]])
+
+        @property
+        def normal(self) -> Fitted:
+            return Known()
+
+    for kind in (acquisitions.expected_improvement, acquisitions.probability_of_improvement):
+        assert np.array_equal(scored(kind(Elsewhere(), np.zeros(1), 0)), scored(kind(Known(), np.zeros(1), 0)))
