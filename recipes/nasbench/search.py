@@ -55,8 +55,9 @@ def tune(folder: Path, families: Iterable[str]) -> None:
 
 
 def best_settings() -> dict[str, str]:
-    """Family → the setting with the lowest mean rank over the data sets and numbers of queries."""
-    return {family: next(iter(several)) for family, several in mean_ranks().items()}
+    """Family → the setting with the lowest mean rank over the data sets and numbers of queries, of those that have a name."""
+    best = {family: next(iter(several)) for family, several in mean_ranks().items()}
+    return {family: searcher for family, searcher in best.items() if searcher in FAMILIES[family]}
 
 
 def compare(folder: Path, families: Iterable[str]) -> None:
