@@ -107,7 +107,7 @@ class Fit:
         """A digest of all that its result depends on."""
         asked = (self.predictor, self.encoding, self.train, self.seed, self.subject.test)
         shown = (self.subject.target, *self.subject.features)
-        return digest("prediction 1", self.subject.fingerprint, str(asked), *map(str, shown))
+        return digest("prediction 2", self.subject.fingerprint, str(asked), *map(str, shown))
 
     def run(self) -> list[dict[str, Any]]:
         """One row: what was asked, and how it did. All sizes of a seed have the same test set, and the smaller their first."""

@@ -33,7 +33,7 @@ class Search:
         """A digest of all that its result depends on."""
         asked = (self.contender.name, self.seed, self.queries, self.seconds, self.depths, self.problem.budget)
         directed = [f"{o.direction} {o}" for o in self.problem.objectives]
-        return digest("search 2", self.problem.table.table.fingerprint, str(asked), *directed)
+        return digest("search 3", self.problem.table.table.fingerprint, str(asked), *directed)
 
     def searcher(self) -> Searcher:
         """A new searcher. Raises ConfigurationError where it cannot serve the table."""
