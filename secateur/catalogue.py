@@ -65,6 +65,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "path-truncated": Entry("secateur.encodings:PathTruncated", "bits for short paths"),
         "graph": Entry("secateur.encodings:GraphEncoding", "adjacency matrix and operations, for graph predictors"),
     },
+    # What learns an encoding of the cells of a space. A trained one is named by its folder.
+    "learner": {
+        "arch2vec": Entry("secateur.encodings.learned.arch2vec:Arch2vec", "a variational graph autoencoder"),
+    },
     "predictor": {
         "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),
         "dngo": Entry("secateur.predictors:Dngo", "Bayesian linear regression on a network's last layer"),
@@ -122,6 +126,8 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
             "secateur.verbs.bench_predictors:bench_predictors", "Compare predictors and encodings on tables"
         ),
         "bench pruning": Entry("secateur.verbs.bench_pruning:bench_pruning", "Compare pruning methods, strategies and spaces"),
+        "encode pretrain": Entry("secateur.verbs.encode_pretrain:encode_pretrain", "Learn an encoding of a space's cells"),
+        "encode embed": Entry("secateur.verbs.encode_embed:encode_embed", "Write the vectors of a trained encoding"),
     },
     # What a job is made of, by the verb that starts it.
     "run": {
@@ -174,6 +180,22 @@ def find(kind: str, name: str, serving: str | None = None) -> Any:
     return getattr(import_module(module), attribute)
 
 
+def check_encoding(text: str) -> None:
+    """Check an encoding's name; a folder that holds a trained one has a slash in it, and is not looked at."""
+    if "/" not in text:
+        names_folder = "A trained encoding is named by its folder, with a slash: ./NAME."
+        if text not in CATALOGUE["encoding"]:
+            raise UnknownNameError("encoding", text, names("encoding"), names_folder)
+
+
+def find_encoding(text: str) -> Any:
+    """What makes encodings of a name, or of a folder that holds a trained one. Raises UnknownNameError."""
+    check_encoding(text)
+    if "/" in text:
+        return import_module("secateur.encodings.learned").Trained(text)
+    return find("encoding", text)
+
+
 def with_budgets(searcher: str | None) -> bool:
     """Whether a searcher chooses how long its candidates are trained."""
     return searcher in CATALOGUE["searcher"] and CATALOGUE["searcher"][searcher].budgets
@@ -184,7 +206,7 @@ def check_searcher(text: str, serving: str | None = None) -> None:
     name, colon, encoding = text.partition(":")
     check("searcher", name, serving)
     if colon:
-        check("encoding", encoding)
+        check_encoding(encoding)
 
 
 def find_searcher(text: str, serving: str | None = None) -> Any:

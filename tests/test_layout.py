@@ -55,7 +55,7 @@ INSIDE = {
         ["progress", "timing", "settings"],
         ["folder", "bounds"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
-        ["prune", "design", "bench"],
+        ["prune", "design", "bench", "encode"],
     ],
     "verbs": [
         ["completion", "documented", "exporting"],
@@ -78,6 +78,8 @@ INSIDE = {
             "bench_predictors",
             "bench_import",
             "bench_pruning",
+            "encode_pretrain",
+            "encode_embed",
         ],
         ["demo"],
     ],

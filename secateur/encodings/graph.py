@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from secateur.encodings.cells import CellEncoding, row_each
 from secateur.spaces.base import Space
 from secateur.spaces.cells import Graph
+
+
+class Shape(NamedTuple):
+    """How a vector is unflattened: for each cell an adjacency matrix (nodes, nodes) and operations (nodes, operations)."""
+
+    cells: int
+    nodes: int
+    operations: int
+
+    def matrices(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The edges (n · cells, nodes, nodes) and operations (n · cells, nodes, operations) of vectors (n, d), the cells of an
+        architecture one below the other."""
+        flat = vectors.reshape(len(vectors) * self.cells, self.nodes * (self.nodes + self.operations))
+        edges = flat[:, : self.nodes**2].reshape(-1, self.nodes, self.nodes)
+        return edges, flat[:, self.nodes**2 :].reshape(-1, self.nodes, self.operations)
 
 
 class GraphEncoding(CellEncoding):
@@ -23,6 +40,10 @@ class GraphEncoding(CellEncoding):
         super().__init__(space)
         self.nodes, self.operations, self.cells = self.frame.nodes, len(self.frame.names), len(self.frame.roles)
         self._name = {name: i for i, name in enumerate(self.frame.names)}
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.cells, self.nodes, self.operations)
 
     @property
     def _width(self) -> int:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import huber_loss
 
+from secateur.encodings.graph import Shape
 from secateur.rng import Generator
 
 Layer = Literal["gcn", "gin"]
@@ -19,14 +20,6 @@ CHUNK = 2048
 RATE, DECAY = 0.01, 1.0
 #: Errors beyond this count by their size, not their square: ranks are a little better so.
 LARGE = 0.3
-
-
-class Shape(NamedTuple):
-    """How a vector is unflattened: for each cell an adjacency matrix (nodes, nodes) and operations (nodes, operations)."""
-
-    cells: int
-    nodes: int
-    operations: int
 
 
 class Graphs(NamedTuple):
@@ -44,9 +37,7 @@ def unflattened(vectors: np.ndarray, shape: Shape, layer: Layer) -> Graphs:
     For `gcn` each way has its own matrix, with loops, each edge divided by the root of the degrees at both ends; for `gin` both
     ways are summed in one.
     """
-    flat = torch.as_tensor(vectors, dtype=torch.float32).reshape(len(vectors) * shape.cells, -1)
-    edges = flat[:, : shape.nodes**2].reshape(-1, shape.nodes, shape.nodes)
-    operations = flat[:, shape.nodes**2 :].reshape(-1, shape.nodes, shape.operations)
+    edges, operations = (torch.as_tensor(part, dtype=torch.float32) for part in shape.matrices(vectors))
     there = operations.sum(dim=2, keepdim=True)
     if layer == "gin":
         return Graphs(operations, (edges + edges.transpose(1, 2),), there)

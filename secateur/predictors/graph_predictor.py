@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from secateur.encodings import Encoding, GraphEncoding
+from secateur.encodings.graph import Shape
 from secateur.errors import ConfigurationError
 from secateur.predictors.base import Fitted, Predictor
 from secateur.predictors.basis import BasisRegression, left_out
@@ -36,7 +37,7 @@ class GraphPredictor(Predictor):
         if folds < 0 or folds == 1:
             raise ConfigurationError(f"`folds` must be at least 0, and not 1, got {folds}.")
         self.width, self.layers, self.steps, self.folds = width, layers, steps, folds
-        self.shape: tuple[int, int, int] | None = None
+        self.shape: Shape | None = None
 
     @classmethod
     def refuses(cls, encoding: Encoding) -> str | None:
@@ -48,7 +49,7 @@ class GraphPredictor(Predictor):
         if not isinstance(encoding, GraphEncoding):
             raise ConfigurationError(self.refuses(encoding) or "")
         told = copy(self)
-        told.shape = (encoding.cells, encoding.nodes, encoding.operations)
+        told.shape = encoding.shape
         return told
 
     def fit(self, inputs: np.ndarray, targets: np.ndarray, *, waiting: np.ndarray, seed: int) -> Fitted:
@@ -58,13 +59,13 @@ class GraphPredictor(Predictor):
         return believing(fit, inputs, targets, waiting)
 
     def _fitted(self, inputs: np.ndarray, targets: np.ndarray, rng: Generator) -> Fitted:
-        from secateur.predictors.graph_networks import GraphNetworks, Shape, train
+        from secateur.predictors.graph_networks import GraphNetworks, train
 
         if self.shape is None:
             raise ConfigurationError(f"the predictor `{self.name}` must be told of its encoding first: call `for_encoding`.")
         seen = left_out(len(targets), self.folds, rng)
         networks = GraphNetworks(
-            Shape(*self.shape),
+            self.shape,
             self.layer,
             width=self.width,
             layers=self.layers,

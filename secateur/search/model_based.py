@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from secateur.catalogue import check, find
+from secateur.catalogue import check_encoding, find, find_encoding
 from secateur.encodings import Encoding
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.objectives import Objective
@@ -36,8 +36,8 @@ class ModelBased:
     most_dimensions: ClassVar[int] = 1000
 
     def encoded(self, encoding: str) -> ModelBased:
-        """The same on another encoding, by name. Raises UnknownNameError."""
-        check("encoding", encoding)
+        """The same on another encoding, by name or by the folder of a trained one. Raises UnknownNameError."""
+        check_encoding(encoding)
         return replace(self, name=f"{self.name}:{encoding}", encodings=(encoding,))
 
     def refuses(self, space: Space, objectives: Sequence[Objective]) -> str | None:
@@ -79,7 +79,7 @@ class ModelBased:
         """The first encoding that serves the space, or None and why the last does not."""
         reason = ""
         for name in self.encodings:
-            reason = find("encoding", name).refuses(space)
+            reason = find_encoding(name).refuses(space)
             if not reason:
                 return _encoding(space, name), ""
         return None, reason
@@ -88,7 +88,7 @@ class ModelBased:
 @lru_cache(maxsize=8)
 def _encoding(space: Space, name: str) -> Encoding:
     """One for all searches of one space, so that what is kept of it serves all."""
-    made: Encoding = find("encoding", name)(space)
+    made: Encoding = find_encoding(name)(space)
     return made
 
 

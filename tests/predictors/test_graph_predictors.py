@@ -12,9 +12,10 @@ import torch
 from scipy.stats import spearmanr
 
 from secateur.encodings import Adjacency, GraphEncoding
+from secateur.encodings.graph import Shape
 from secateur.errors import ConfigurationError
 from secateur.predictors import Gcn, Gin
-from secateur.predictors.graph_networks import GraphNetworks, Layer, Shape, train
+from secateur.predictors.graph_networks import GraphNetworks, Layer, train
 from secateur.predictors.graph_predictor import GraphPredictor
 from secateur.rng import generator
 from secateur.spaces.cells import CellSpace, Darts, Graph, NasBench101, NasBench201

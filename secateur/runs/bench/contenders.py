@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from secateur.architecture import Architecture
-from secateur.catalogue import check, find, find_searcher, with_budgets
+from secateur.catalogue import check, check_encoding, find, find_searcher, with_budgets
 from secateur.errors import ConfigurationError
 from secateur.objectives import Bound
 from secateur.rng import Generator
@@ -28,8 +28,9 @@ ETAS = (3, 2, 4)
 @dataclass(frozen=True)
 class Contender:
     """A searcher by name, with a population and the sample drawn from it where they are given (`mo-rea:20`, `mo-rea:20/5`),
-    with another encoding than its own (`bananas:path`), and with a share of its trials aimed at sizes where it is called so
-    (`local+aimed`): the share and the sizes that `secateur prune` has by default."""
+    with another encoding than its own (`bananas:path`, or a trained one by its folder: `bananas:runs/arch2vec`), and with a
+    share of its trials aimed at sizes where it is called so (`local+aimed`): the share and the sizes that `secateur prune` has
+    by default."""
 
     name: str
     searcher: str
@@ -45,12 +46,12 @@ class Contender:
         name, colon, detail = plain.partition(":")
         check("searcher", name, "bench")
         sizes = re.fullmatch(r"([1-9]\d*)(?:/([1-9]\d*))?", detail)
-        if (plus and more != "aimed") or (colon and not sizes and not re.fullmatch("[a-z][a-z-]*", detail)):
+        if (plus and more != "aimed") or (colon and not sizes and not re.fullmatch(r"[a-z][a-z-]*|(?![\d/]*$).*/.*", detail)):
             raise ConfigurationError(
                 f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path or local+aimed."
             )
         if colon and not sizes:
-            check("encoding", detail)
+            check_encoding(detail)
             return cls(text, name, encoding=detail, aimed=bool(plus))
         population, sample = (int(n) if n else None for n in (sizes.groups() if sizes else (None, None)))
         return cls(text, name, population, sample, aimed=bool(plus))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from secateur.architecture import digest
-from secateur.catalogue import find
+from secateur.catalogue import find, find_encoding
 from secateur.encodings import Encoding
+from secateur.encodings.learned import fingerprint
 from secateur.errors import ConfigurationError
 from secateur.predictors import Predictor
 from secateur.rng import generator
@@ -70,7 +71,7 @@ class Subject:
     def encoding(self, name: str) -> Encoding:
         """Raises ConfigurationError where it does not serve the space."""
         if name not in self._encodings:
-            self._encodings[name] = find("encoding", name)(self.problem.table.space)
+            self._encodings[name] = find_encoding(name)(self.problem.table.space)
         return self._encodings[name]
 
     def vectors(self, name: str) -> np.ndarray:
@@ -107,7 +108,8 @@ class Fit:
         """A digest of all that its result depends on."""
         asked = (self.predictor, self.encoding, self.train, self.seed, self.subject.test)
         shown = (self.subject.target, *self.subject.features)
-        return digest("prediction 2", self.subject.fingerprint, str(asked), *map(str, shown))
+        trained = [mark] if (mark := fingerprint(self.encoding)) else []
+        return digest("prediction 2", self.subject.fingerprint, str(asked), *map(str, shown), *trained)
 
     def run(self) -> list[dict[str, Any]]:
         """One row: what was asked, and how it did. All sizes of a seed have the same test set, and the smaller their first."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from secateur.catalogue import explained, listed, names
+from secateur.catalogue import check_encoding, explained, listed, names
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.runs.bench.asked import faults, no_folder, no_table, whole_numbers
 from secateur.runs.bench.filling import Rows, filled
@@ -38,9 +38,8 @@ class PredictorSettings(Settings):
     )
     encoding: list[str] | None = option(
         None,
-        f"{listed('encoding')}. Repeat it for several; by default {' and '.join(USUAL)} of cells, vector elsewhere, and "
-        f"{GRAPH} for predictors that need it.",
-        known=names("encoding"),
+        f"{listed('encoding')}, or the folder of one that `secateur encode pretrain` made, with a slash in it. Repeat it for "
+        f"several; by default {' and '.join(USUAL)} of cells, vector elsewhere, and {GRAPH} for predictors that need it.",
     )
     metric: str | None = option(None, "The column that is predicted; by default the first that the table optimises.")
     budget: float | None = option(
@@ -59,6 +58,7 @@ class PredictorSettings(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions()
         readings: list[Callable[[], Any]] = [lambda t=text: measure(t) for text in self.feature or ()]  # type: ignore[misc]
+        readings += [lambda t=text: check_encoding(t) for text in self.encoding or ()]  # type: ignore[misc]
         found += faults([*readings, lambda: self.sizes])
         found += no_table(self.table) + no_folder(self.to)
         return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from secateur.architecture import digest
+from secateur.encodings.learned import fingerprint
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.problem import Problem
 from secateur.search.base import Searcher
@@ -33,7 +34,8 @@ class Search:
         """A digest of all that its result depends on."""
         asked = (self.contender.name, self.seed, self.queries, self.seconds, self.depths, self.problem.budget)
         directed = [f"{o.direction} {o}" for o in self.problem.objectives]
-        return digest("search 3", self.problem.table.table.fingerprint, str(asked), *directed)
+        trained = [mark] if (mark := fingerprint(self.contender.encoding or "")) else []
+        return digest("search 3", self.problem.table.table.fingerprint, str(asked), *directed, *trained)
 
     def searcher(self) -> Searcher:
         """A new searcher. Raises ConfigurationError where it cannot serve the table."""

@@ -23,6 +23,11 @@ class CellSpace(Space):
     def graphs(self, architecture: Architecture) -> dict[str, Graph]:
         """The cells by their roles, operations on the nodes."""
 
+    @abstractmethod
+    def recognised(self, graph: Graph) -> str | None:
+        """What a cell of this space is known by, of a graph that spells one with as many nodes as the frame has, unused ones
+        among them; equal for cells that count as the same. None where the graph is no such cell."""
+
     @property
     @abstractmethod
     def frame(self) -> Frame:

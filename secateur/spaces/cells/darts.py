@@ -95,6 +95,21 @@ class Darts(ProductSpace, CellSpace):
             return {"cell": _graph(found["normal"])}
         return {role: _graph(genotype) for role, genotype in found.items()}
 
+    def recognised(self, graph: Graph) -> str | None:
+        into = [[x for x, y in graph.edges if y == node] for node in range(len(graph.operations))]
+        where = {0: 0, 1: 1, **{4 + 3 * node: 2 + node for node in range(self._rows.nodes)}}
+        places = [2 + 3 * node + side for node in range(self._rows.nodes) for side in (0, 1)]
+        if any(len(into[place]) != 1 or into[place][0] not in where for place in places):
+            return None
+        genotype = tuple((graph.operations[place], where[into[place][0]]) for place in places)
+        try:
+            row = self._rows.row(genotype)
+        except ValueError:
+            return None
+        whole = _graph(genotype)
+        same = graph.operations == whole.operations and set(graph.edges) == set(whole.edges)
+        return str(self._rows.one(row)[1]) if same else None
+
     @property
     def frame(self) -> Frame:
         nodes = self._rows.nodes

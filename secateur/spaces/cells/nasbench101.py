@@ -20,7 +20,7 @@ from secateur.spaces.cells.frame import Frame
 from secateur.spaces.cells.graph import Graph
 from secateur.spaces.cells.matrices import Padded, matrix_of, rows_of
 from secateur.spaces.cells.official_hash import official_hash
-from secateur.spaces.cells.structures import LABELS, Cell, cell, labellings, paths, pruned, structures
+from secateur.spaces.cells.structures import LABELS, Cell, bit, cell, labellings, paths, pruned, structures, targets
 from secateur.spaces.domains import Range
 
 #: By label, as the benchmark's hash counts them.
@@ -224,6 +224,14 @@ class NasBench101(CellSpace):
     def graphs(self, architecture: Architecture) -> dict[str, Graph]:
         operations: Any = architecture["ops"]
         return {"cell": Graph(operations, _edges(architecture["matrix"]))}
+
+    def recognised(self, graph: Graph) -> str | None:
+        names = graph.operations
+        left = pruned(targets(len(names), sum(1 << bit(x, y) for x, y in graph.edges)), names[1:-1])  # type: ignore[arg-type]
+        if (names[0], names[-1]) != (INPUT, OUTPUT) or left is None or not set(left[1]) <= set(OPERATIONS):
+            return None
+        found = self._inside(cell(left[0], [OPERATIONS.index(str(name)) for name in left[1]]))
+        return None if found is None else official_hash(found)
 
     @cached_property
     def frame(self) -> Frame:

@@ -70,6 +70,11 @@ class NasBench201(ProductSpace, CellSpace):
         """Operations on the nodes: an edge's operation takes what those on the edges into its source give."""
         return {"cell": Graph(("input", *_names(architecture["cell"]), "output"), _flow())}
 
+    def recognised(self, graph: Graph) -> str | None:
+        first, *names, last = graph.operations
+        whole = (first, last) == ("input", "output") and set(graph.edges) == set(_flow())
+        return _architecture(tuple(names), self.merged).key if whole and set(names) <= set(self.operations) else None
+
     @property
     def frame(self) -> Frame:
         return Frame(

@@ -10,7 +10,7 @@ import pytest
 from secateur import catalogue
 from secateur.errors import ConfigurationError
 from secateur.rng import generator
-from secateur.spaces.cells import CateOutside, CellSpace, Darts, NasBench101, NasBench201
+from secateur.spaces.cells import CateOutside, CellSpace, Darts, Graph, NasBench101, NasBench201
 from secateur.testing.spaces import ProductSpaceContract, SpaceContract
 
 GRAPHS = {
@@ -100,3 +100,47 @@ def test_operations_are_known_ones() -> None:
         Darts(operations=())
     with pytest.raises(ConfigurationError, match=r"`nodes` must lie in 1\.\.4, got 5"):
         Darts(nodes=5)
+
+
+@pytest.mark.parametrize("space", [*GRAPHS.values(), *PRODUCTS.values()], ids=[*GRAPHS, *PRODUCTS])
+def test_graphs_are_recognised(space: CellSpace) -> None:
+    """As many different cells as keys among all, whatever the order of edges; none with a name too few or an edge too many."""
+    frame = space.frame
+    keys: dict[str, set[str]] = {}
+    for architecture in list(space.every())[:300]:
+        if len(frame.roles) > 1:  # one cell at a time
+            continue
+        (graph,) = space.graphs(architecture).values()
+        found = space.recognised(Graph(graph.operations, graph.edges[::-1]))
+        assert found is not None
+        keys.setdefault(found, set()).add(architecture.key)
+        assert space.recognised(Graph(("nothing", *graph.operations[1:]), graph.edges)) is None
+        assert space.recognised(Graph(graph.operations, graph.edges[:-1])) != found
+    assert all(len(same) == 1 for same in keys.values())
+    assert len(keys) == len(set().union(*keys.values())) if keys else len(frame.roles) > 1
+
+
+def test_cells_of_darts_are_recognised_one_by_one() -> None:
+    """Both cells of an architecture; cells that differ in the order of their nodes are one."""
+    space = Darts()
+    a, b = ("skip_connect", 0), ("sep_conv_3x3", 1)
+    rest = (("max_pool_3x3", 0), ("max_pool_3x3", 1)) * 2
+    one, other = (space.make({"normal": cell, "reduction": cell}) for cell in ((a, b, b, a, *rest), (b, a, a, b, *rest)))
+    turned = space.make({"normal": (*rest[:2], a, b, *rest[:2], a, b), "reduction": (a, b, a, b, *rest)})
+    found = {space.recognised(graph) for x in (one, other) for graph in space.graphs(x).values()}
+    assert len(found) == 1
+    assert {space.recognised(graph) for graph in space.graphs(turned).values()} == found
+    graph = space.graphs(one)["normal"]
+    assert space.recognised(Graph(graph.operations, (*graph.edges, (0, 14)))) is None
+    assert space.recognised(Graph(("c_{k-1}", *graph.operations[1:]), graph.edges)) is None
+
+
+def test_a_graph_with_unused_nodes_is_recognised() -> None:
+    """Whatever stands in a node that is not used; and in no other."""
+    space = NasBench101(nodes="2..5")
+    used = Graph(("input", "maxpool3x3", "output"), ((0, 1), (1, 2)))
+    names = ("input", "maxpool3x3", "output", "input", "output")
+    padded = Graph(names, ((0, 1), (1, 4), (0, 3)))
+    assert space.recognised(padded) == space.recognised(used) is not None
+    assert space.recognised(Graph(names, ((0, 1), (1, 3), (3, 4)))) is None
+    assert NasBench101(nodes="4..5").recognised(padded) is None, "too few nodes once pruned"

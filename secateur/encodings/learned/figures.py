@@ -1,0 +1,74 @@
+"""How good an autoencoder of cells is: what it rebuilds, and what it makes of random numbers (Yan 2022, table 3.1)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from secateur.encodings.graph import Shape
+from secateur.rng import generator
+from secateur.spaces.cells import CellSpace, Graph
+
+#: Draws from the prior.
+SAMPLES = 10_000
+
+
+class Codec(Protocol):
+    """What turns cells into latent nodes and back."""
+
+    shape: Shape
+
+    def nodes(self, vectors: np.ndarray) -> np.ndarray: ...
+    def decode(self, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+def rebuilt(codec: Codec, vectors: np.ndarray) -> dict[str, float]:
+    """The shares of operations of nodes that are there, of possible edges, and of whole cells that come back as they were."""
+    edges, operations = codec.shape.matrices(vectors)
+    found_edges, found_operations = codec.decode(codec.nodes(vectors))
+    above = np.triu(np.ones(edges.shape[1:], dtype=bool), 1)
+    same_edges = (found_edges == edges)[:, above]
+    there = operations.any(axis=2)
+    same_operations = (found_operations == operations.argmax(axis=2)) | ~there
+    return {
+        "operations": float(same_operations[there].mean()),
+        "edges": float(same_edges.mean()),
+        "cells": float((same_edges.all(axis=1) & same_operations.all(axis=1)).mean()),
+    }
+
+
+def generated(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, samples: int = SAMPLES) -> dict[str, float]:
+    """What becomes of random latent nodes, scaled and shifted as those of `vectors` lie: the share that are cells of the space,
+    and the share of different ones among these.
+
+    Where all cells have the same edges, `read_validity` and `read_uniqueness` are those of the operations alone, whatever edges
+    were decoded. `spelt_uniqueness` counts graphs as the released code does: decoded edges and unused nodes make a difference.
+    """
+    latent = codec.nodes(vectors)
+    drawn = generator(seed, "prior").standard_normal((samples, *latent.shape[1:]))
+    edges, operations = codec.decode(drawn * latent.std(axis=0) + latent.mean(axis=0))
+    names = np.array(space.frame.names, dtype=object)[operations]
+    graphs = [
+        Graph(tuple(row), tuple(zip(*(place.tolist() for place in matrix.nonzero()), strict=True)))
+        for row, matrix in zip(names, edges, strict=True)
+    ]
+    whole = [space.recognised(graph) for graph in graphs]
+    read = whole
+    if not space.frame.edges:
+        fixed = next(iter(space.graphs(space.smallest()).values())).edges
+        read = [space.recognised(Graph(graph.operations, fixed)) for graph in graphs]
+    spelt = [graph for graph, key in zip(graphs, read, strict=True) if key is not None]
+    figures = {"validity": _valid(whole), "uniqueness": _unique(whole)}
+    if not space.frame.edges:
+        figures |= {"read_validity": _valid(read), "read_uniqueness": _unique(read)}
+    return {**figures, "spelt_uniqueness": len(set(spelt)) / max(1, len(spelt))}
+
+
+def _valid(keys: list[str | None]) -> float:
+    return sum(key is not None for key in keys) / len(keys)
+
+
+def _unique(keys: list[str | None]) -> float:
+    valid = [key for key in keys if key is not None]
+    return len(set(valid)) / max(1, len(valid))

@@ -1,0 +1,1 @@
+"""Learn encodings of architectures, and use them."""

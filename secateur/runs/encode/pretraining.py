@@ -1,0 +1,115 @@
+"""`secateur encode pretrain`: an encoding is learnt from the cells of a space, and kept in a folder with a card."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from secateur import __version__
+from secateur.catalogue import explained, find, names
+from secateur.encodings import GraphEncoding
+from secateur.encodings.learned import Arch2vecSettings, Trained
+from secateur.encodings.learned.trained import CARD, STATE, WEIGHTS
+from secateur.errors import ConfigurationError, StudyError
+from secateur.report.plain import plain
+from secateur.rng import generator
+from secateur.runs.encode.material import DRAWN, MOST, cell_space, cells_of
+from secateur.runs.progress import Progress
+from secateur.settings import option
+from secateur.writing import check_writable, open_weights, write_whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainSettings(Arch2vecSettings):
+    """The settings of `secateur encode pretrain`; those of a method have a topic of their own."""
+
+    method: str = option("arch2vec", f"{explained('learner')}.", known=names("learner"))
+    to: Path = option(about="Folder for the weights and their card; what was begun there goes on.")
+    space_option: list[str] | None = option(
+        None, "An option of the space, such as nodes=2..6 or shared=true; repeat it for several."
+    )
+    cells: int | None = option(
+        None, f"How many cells are drawn; by default all, or {DRAWN:,} of a space of more than {MOST:,}.", least=2, most=10**7
+    )
+    held_out: float = option(0.1, "The share of the cells that is kept for testing.", above=0, below=1)
+    seed: int = option(0, "Of the split, the weights, the batches and the noise.", least=0, most=2**32 - 1)
+    device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
+
+    def contradictions(self) -> list[str]:
+        found = super().contradictions()
+        return found + ([f"`{self.to}` is a file: --to takes a folder."] if self.to.is_file() else [])
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A trained encoding: its folder, and what its card says."""
+
+    folder: Path
+    card: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"folder": self.folder, **self.card}
+
+    def __str__(self) -> str:
+        card, figures = self.card, self.card["figures"]
+        said = ", ".join(f"{name.replace('_', ' ')} {100 * value:.2f} %" for name, value in figures.items())
+        folder = self.folder if "/" in str(self.folder) else f"./{self.folder}"
+        return (
+            f"{card['method']} of {card['space']}: {card['trained_on']:,} cells, {len(card['losses'])} epochs, "
+            f"{card['seconds']:.0f} s.\n{said}\nUse it by its folder: --encoding {folder}, --searcher bananas:{folder}"
+        )
+
+
+def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pretrained:
+    """Learn an encoding of a space's cells; what the folder has of the same training is not done again.
+
+    Raises ConfigurationError for settings out of range, too few cells and a GPU that is not there, StudyError for a folder of
+    another training.
+    """
+    s = settings.check()
+    from secateur.devices.device import resolve_device
+
+    cells, options = cell_space(space, s.space_option or ())
+    kind = find("learner", s.method)
+    own = s.part(kind.settings)
+    asked = {"method": s.method, "space": space, "options": options, "settings": own.as_dict(), "seed": s.seed}
+    asked |= {"cells": s.cells, "held_out": s.held_out}
+    said = json.dumps(plain(asked), sort_keys=True)
+    if (s.to / CARD).exists():
+        card = Trained(s.to).card
+        if json.dumps({name: card.get(name) for name in asked}, sort_keys=True) != said:
+            raise StudyError(f"`{s.to}` holds an encoding that was trained in another way. Give another folder, or remove it.")
+        return Pretrained(s.to, card)
+    device = resolve_device(s.device)
+    check_writable(s.to)
+    vectors = cells_of(cells, s.cells, s.seed)
+    train, held_out = _split(vectors, s.held_out, s.seed)
+    encoding = GraphEncoding(cells)
+    model = kind(encoding.shape, own, s.seed, device)
+    began = time.monotonic()
+    with progress.bar("training") as advance:
+        losses = model.train(train, s.to / STATE, said, advance)
+    seconds = time.monotonic() - began
+    figures = model.figures(train, held_out, cells)
+    card = {**asked, "nodes": encoding.nodes, "operations": list(cells.frame.names), "trained_on": len(train)}
+    card |= {"tested_on": len(held_out), "losses": losses, "figures": figures, "seconds": seconds}
+    card |= {"device": str(device), "secateur": __version__}
+    model.save(s.to / WEIGHTS)
+    open_weights(s.to)
+    write_whole(json.dumps(plain(card), indent=1, ensure_ascii=False) + "\n", s.to / CARD)
+    (s.to / STATE).unlink()
+    return Pretrained(s.to, card)
+
+
+def _split(vectors: np.ndarray, held_out: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The cells to train on and those to test on, at least one of each."""
+    if len(vectors) < 2:
+        raise ConfigurationError(f"there are too few cells to train on and to test on: {len(vectors)}.")
+    order = generator(seed, "split").permutation(len(vectors))
+    tested = min(max(1, round(held_out * len(vectors))), len(vectors) - 1)
+    return vectors[order[tested:]], vectors[order[:tested]]
