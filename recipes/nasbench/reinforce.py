@@ -29,15 +29,15 @@ class Setting:
     """Learning rate, weight of the entropy, and how many results a step is taken on."""
 
     rate: float = 0.003
-    entropy: float = 0.1
+    entropy: float = 0.03
     batch: int = 10
 
     def __str__(self) -> str:
-        return f"reinforce:rate {self.rate:g}, entropy {self.entropy:g}, batch {self.batch}"
+        return f"reinforce:{self.rate:g}/{self.entropy:g}/{self.batch}"
 
 
 SETTINGS = [Setting(rate, entropy) for rate in (0.001, 0.003, 0.01) for entropy in (0.03, 0.1)]
-SETTINGS += [Setting(batch=5), Setting(batch=20)]
+SETTINGS += [Setting(entropy=0.1, batch=batch) for batch in (5, 20)]
 
 
 def best(objective: str, setting: Setting, seed: int) -> list[float]:

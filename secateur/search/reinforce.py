@@ -45,7 +45,7 @@ class Reinforce(Searcher):
         *base: Any,
         rate: float = 0.003,
         batch: int = 10,
-        entropy: float = 0.1,
+        entropy: float = 0.03,
         **more: Any,
     ) -> None:
         super().__init__(space, objectives, *base, **more)
