@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from secateur.search.reinforce import Reinforce
 
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbench"
 
@@ -16,7 +19,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbench"
 def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scripts of this folder import each other."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.delitem(sys.modules, "kept", raising=False)
+    for name in ("kept", "search"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -31,7 +35,7 @@ def test_the_page_has_the_tables_of_the_files(load_recipe: Any, beside: None) ->
 
 
 def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe: Any, beside: None) -> None:
-    recipe = load_recipe("nasbench/search.py")
+    recipe, policies = load_recipe("nasbench/search.py"), load_recipe("nasbench/reinforce.py")
     chosen = recipe.best_settings()
     for row in rows("search.csv"):
         family = row["searcher"].partition(":")[0]
@@ -40,7 +44,10 @@ def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe:
     assert not any("cifar10_" in row["objective"] for row in rows("tuning.csv"))
     for family, settings in recipe.FAMILIES.items():
         tried = {row["searcher"] for row in rows("tuning.csv") if row["family"] == family}
-        assert not tried or tried == set(settings)
+        assert not tried or tried == ({str(s) for s in policies.SETTINGS} if family == "reinforce" else set(settings))
+    default = signature(Reinforce).parameters
+    best = f"reinforce:{default['rate'].default:g}/{default['entropy'].default:g}/{default['batch'].default}"
+    assert next(iter(load_recipe("nasbench/kept.py").mean_ranks()["reinforce"])) == best
 
 
 def test_enough_seeds() -> None:
