@@ -72,6 +72,7 @@ TOY_PRUNE: dict[str, object] = {
 }
 TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "queries": 10, "workers": 1}
+TOY_PRETRAIN: dict[str, object] = {"cells": 100, "epochs": 1, "width": 8}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -212,11 +213,12 @@ def hurry() -> Iterator[None]:
     from secateur.runs.bench.pruning_settings import PruningSettings
     from secateur.runs.bench.search import SearchSettings
     from secateur.runs.design.settings import DesignSettings
+    from secateur.runs.encode.pretraining import PretrainSettings
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(check_steady.__kwdefaults__, {"seconds": 0.02}))
         toys_of = {DesignSettings: TOY_DESIGN, PruneSettings: TOY_PRUNE, ProxySettings: TOY_PROXIES, SearchSettings: TOY_SEARCH}
-        toys_of[PruningSettings] = TOY_BENCH
+        toys_of |= {PruningSettings: TOY_BENCH, PretrainSettings: TOY_PRETRAIN}
         for settings, toys in toys_of.items():
             stack.enter_context(hurried(settings, toys))
         stack.enter_context(mock.patch.object(measuring, "SECONDS", 0.05))

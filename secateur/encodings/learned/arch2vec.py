@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,33 +57,45 @@ class Arch2vec:
             raise ConfigurationError(f"`batch` is {s.batch}, and there are only {n} cells to train on. Use a smaller one.")
         optimiser = torch.optim.Adam(self.network.parameters(), lr=s.learning_rate, fused=True)
         losses = self._resumed(optimiser, state, said)
-        steps = -(-n // s.batch)
-        for epoch in range(len(losses), s.epochs):
-            self.network.train(not (s.settled and epoch))
-            noise = torch.Generator(self.device).manual_seed(_number(self.seed, "noise", epoch))
-            order = generator(self.seed, "batches", epoch if s.shuffle else 0).permutation(n)
-            total = torch.zeros((), device=self.device)
-            for step, part in enumerate(torch.as_tensor(order, device=self.device).split(s.batch)):
-                loss = self.network.loss(edges[part].float(), operations[part].float(), noise)
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                if s.clip is not None:
-                    torch.nn.utils.clip_grad_norm_(self.network.parameters(), s.clip)
-                optimiser.step()
-                total += loss.detach() * len(part)
-                if advance is not None and step % 50 == 0:
-                    advance(epoch * steps + step, s.epochs * steps, losses[-1] if losses else None)
-            losses.append(float(total) / n)
-            if not np.isfinite(losses[-1]):
-                raise ConfigurationError(
-                    f"training diverged in epoch {epoch + 1}: the loss is no longer a number. Use a lower `learning_rate`."
-                )
-            self._keep(optimiser, state, said, losses)
-            if advance is not None:
-                advance((epoch + 1) * steps, s.epochs * steps, losses[-1])
+        with _one_thread():
+            for epoch in range(len(losses), s.epochs):
+                losses.append(self._epoch(epoch, edges, operations, optimiser, advance))
+                self._keep(optimiser, state, said, losses)
         self.network.eval()
         self.network.scale(torch.as_tensor(self.embed(vectors), dtype=torch.float32, device=self.device).reshape(-1, s.latent))
         return losses
+
+    def _epoch(
+        self,
+        epoch: int,
+        edges: Tensor,
+        operations: Tensor,
+        optimiser: torch.optim.Optimizer,
+        advance: Callable[..., None] | None,
+    ) -> float:
+        """The mean loss of an epoch. Its batches and noise depend on the seed and its number alone."""
+        s, n = self.network.s, len(edges)
+        steps = -(-n // s.batch)
+        self.network.train(not (s.settled and epoch))
+        noise = torch.Generator(self.device).manual_seed(_number(self.seed, "noise", epoch))
+        order = generator(self.seed, "batches", epoch if s.shuffle else 0).permutation(n)
+        total = torch.zeros((), device=self.device)
+        for step, part in enumerate(torch.as_tensor(order, device=self.device).split(s.batch), 1):
+            loss = self.network.loss(edges[part].float(), operations[part].float(), noise)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            if s.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), s.clip)
+            optimiser.step()
+            total += loss.detach() * len(part)
+            if advance is not None and (step % 100 == 0 or step == steps):
+                advance(epoch * steps + step, s.epochs * steps, loss.item())
+        mean = float(total) / n
+        if not np.isfinite(mean):
+            raise ConfigurationError(
+                f"training diverged in epoch {epoch + 1}: the loss is no longer a number. Use a lower `learning_rate`."
+            )
+        return mean
 
     def _keep(self, optimiser: torch.optim.Optimizer, state: Path, said: str, losses: list[float]) -> None:
         tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
@@ -180,6 +193,17 @@ class Arch2vec:
             raise StudyError(
                 f"`{path}` does not hold the network that its card describes: {str(error).splitlines()[0]}"
             ) from error
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Matrices of a batch are too small to be shared between threads, and so the weights do not depend on the cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _number(seed: int, *path: Any) -> int:

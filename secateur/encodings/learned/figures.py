@@ -10,8 +10,8 @@ from secateur.encodings.graph import Shape
 from secateur.rng import generator
 from secateur.spaces.cells import CellSpace, Graph
 
-#: Draws from the prior.
-SAMPLES = 10_000
+#: Draws from the prior, and architectures that are looked at at once.
+SAMPLES, CHUNK = 10_000, 16_384
 
 
 class Codec(Protocol):
@@ -45,9 +45,9 @@ def generated(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, sa
     Where all cells have the same edges, `read_validity` and `read_uniqueness` are those of the operations alone, whatever edges
     were decoded. `spelt_uniqueness` counts graphs as the released code does: decoded edges and unused nodes make a difference.
     """
-    latent = codec.nodes(vectors)
-    drawn = generator(seed, "prior").standard_normal((samples, *latent.shape[1:]))
-    edges, operations = codec.decode(drawn * latent.std(axis=0) + latent.mean(axis=0))
+    means, deviations = _spread(codec, vectors)
+    drawn = generator(seed, "prior").standard_normal((samples, *means.shape))
+    edges, operations = codec.decode(drawn * deviations + means)
     names = np.array(space.frame.names, dtype=object)[operations]
     graphs = [
         Graph(tuple(row), tuple(zip(*(place.tolist() for place in matrix.nonzero()), strict=True)))
@@ -63,6 +63,15 @@ def generated(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, sa
     if not space.frame.edges:
         figures |= {"read_validity": _valid(read), "read_uniqueness": _unique(read)}
     return {**figures, "spelt_uniqueness": len(set(spelt)) / max(1, len(spelt))}
+
+
+def _spread(codec: Codec, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The means and deviations (nodes, latent) of the nodes of all cells, which need not be in memory at once."""
+    count, total, squares = 0, np.zeros(()), np.zeros(())
+    for start in range(0, len(vectors), CHUNK):
+        latent = codec.nodes(vectors[start : start + CHUNK]).astype(np.float64)
+        count, total, squares = count + len(latent), total + latent.sum(axis=0), squares + (latent**2).sum(axis=0)
+    return total / count, np.sqrt(np.maximum(squares / count - (total / count) ** 2, 0))
 
 
 def _valid(keys: list[str | None]) -> float:

@@ -15,7 +15,7 @@ from secateur.catalogue import explained, find, names
 from secateur.encodings import GraphEncoding
 from secateur.encodings.learned import Arch2vecSettings, Trained
 from secateur.encodings.learned.trained import CARD, STATE, WEIGHTS
-from secateur.errors import ConfigurationError, StudyError
+from secateur.errors import ConfigurationError, Stopped, StudyError
 from secateur.report.plain import plain
 from secateur.rng import generator
 from secateur.runs.encode.material import DRAWN, MOST, cell_space, cells_of
@@ -69,7 +69,7 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
     """Learn an encoding of a space's cells; what the folder has of the same training is not done again.
 
     Raises ConfigurationError for settings out of range, too few cells and a GPU that is not there, StudyError for a folder of
-    another training.
+    another training, Stopped on Ctrl-C.
     """
     s = settings.check()
     from secateur.devices.device import resolve_device
@@ -92,8 +92,11 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
     encoding = GraphEncoding(cells)
     model = kind(encoding.shape, own, s.seed, device)
     began = time.monotonic()
-    with progress.bar("training") as advance:
-        losses = model.train(train, s.to / STATE, said, advance)
+    try:
+        with progress.bar("training") as advance:
+            losses = model.train(train, s.to / STATE, said, advance)
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped. The epochs that were done are in `{s.to}`: give the same command again to go on.") from None
     seconds = time.monotonic() - began
     figures = model.figures(train, held_out, cells)
     card = {**asked, "nodes": encoding.nodes, "operations": list(cells.frame.names), "trained_on": len(train)}

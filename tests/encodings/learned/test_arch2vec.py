@@ -87,6 +87,20 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     assert not same(cut, whole)
 
 
+def test_threads_and_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread while it trains, as many as before afterwards; progress is told to the end."""
+    before, seen, told = torch.get_num_threads(), [], []
+    monkeypatch.setattr(Arch2vec, "_keep", lambda *given: seen.append(torch.get_num_threads()))
+    torch.set_num_threads(2)
+    try:
+        model = Arch2vec(GRAPHS.shape, SETTINGS)
+        model.train(VECTORS, tmp_path / "state", "", lambda done, total, loss: told.append((done, total)))
+        assert (seen, torch.get_num_threads()) == ([1] * 4, 2)
+    finally:
+        torch.set_num_threads(before)
+    assert told == [(4, 16), (8, 16), (12, 16), (16, 16)]
+
+
 def test_seeds_differ_and_repeat(tmp_path: Path) -> None:
     before = torch.random.get_rng_state()
     one, other, third = (trained(tmp_path / name, seed=seed)[0] for name, seed in (("a", 0), ("b", 0), ("c", 1)))

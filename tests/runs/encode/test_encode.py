@@ -15,7 +15,7 @@ import secateur
 from secateur.cli import app
 from secateur.encodings.learned import Trained
 from secateur.encodings.learned.arch2vec import Arch2vec
-from secateur.errors import ConfigurationError, StudyError, UnknownNameError
+from secateur.errors import ConfigurationError, Stopped, StudyError, UnknownNameError
 from secateur.runs.encode.material import cell_space, cells_of
 from secateur.spaces.cells import Darts, NasBench101, NasBench201
 from secateur.tables.searchable import write_searchable
@@ -79,6 +79,15 @@ def test_an_interrupted_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert again.card["figures"] == whole.card["figures"]
     files = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut")]
     assert files[0] == files[1]
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Arch2vec, "_epoch", stop)
+    with pytest.raises(Stopped, match="give the same command again to go on"):
+        pretrained(tmp_path / "a")
 
 
 def test_the_cells_of_a_space() -> None:
