@@ -13,6 +13,7 @@ import numpy as np
 from secateur.architecture import Architecture, digest
 from secateur.catalogue import find
 from secateur.encodings.base import Encoding
+from secateur.encodings.cells import cell_space
 from secateur.encodings.graph import GraphEncoding
 from secateur.errors import ConfigurationError, StudyError, one_line
 from secateur.paths import checked
@@ -42,7 +43,8 @@ class Trained:
             card: dict[str, Any] = json.loads((self.folder / CARD).read_text(encoding="utf-8"))
             learner = find("learner", card["method"])
             learner.settings(**card["settings"]).check()
-            card["space"], card["nodes"], card["operations"], card["seed"]
+            if missing := {"space", "options", "nodes", "operations", "seed"} - card.keys():
+                raise ValueError(f"it has no `{min(missing)}`")
         except (OSError, ValueError, KeyError, TypeError, ConfigurationError) as error:
             raise StudyError(f"`{self.folder / CARD}` is not a card of a trained encoding: {one_line(error)}.") from error
         return card
@@ -51,10 +53,10 @@ class Trained:
         """Why it cannot serve a space, or None where it can: its cells must have the nodes that it was trained on."""
         if reason := GraphEncoding.refuses(space):
             return reason
-        frame = GraphEncoding(space).frame
+        frame = cell_space(space).frame
         if [frame.nodes, list(frame.names)] == [self.card["nodes"], self.card["operations"]]:
             return None
-        options = "".join(f", {name}={value}" for name, value in self.card.get("options", {}).items())
+        options = "".join(f", {name}={value}" for name, value in self.card["options"].items())
         return (
             f"the encoding in `{self.name}` was trained on `{self.card['space']}`{options}, cells of {self.card['nodes']} "
             f"nodes ({', '.join(self.card['operations'])}), and cannot serve `{space.name}`, whose cells have others."
