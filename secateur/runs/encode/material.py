@@ -56,13 +56,16 @@ def _understood(text: str, value: str, kind: str) -> Any:
 
 
 def cells_of(space: CellSpace, cells: int | None, seed: int) -> np.ndarray:
-    """The cells as vectors (n, d) of `GraphEncoding`, of 0 and 1, a byte each: all of the space, or `cells` that are drawn."""
-    wanted = cells if cells is not None else space.size() if space.size() <= MOST else DRAWN
-    few = space.size() > MOST or wanted <= space.size() // 10
-    if few:
-        return vectors_of(space, islice(_drawn(space, wanted, seed), wanted))
-    every = vectors_of(space, space.every())
-    return every[generator(seed, "cells").permutation(len(every))[:wanted]] if wanted < len(every) else every
+    """Different cells as vectors (n, d) of 0 and 1, a byte each, one cell per vector: all of the space, or `cells` that are
+    drawn. Where an architecture has several, each counts."""
+    size, roles = space.size(), len(space.frame.roles)
+    wanted = cells if cells is not None else size * roles if size <= MOST else DRAWN
+    few = size > MOST or wanted <= size // 10
+    found = vectors_of(space, _drawn(space, -(-wanted // roles), seed) if few else space.every())
+    if roles > 1:
+        found = found.reshape(len(found) * roles, -1)
+        found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
+    return found[generator(seed, "some").permutation(len(found))[:wanted]] if wanted < len(found) else found
 
 
 def _drawn(space: CellSpace, wanted: int, seed: int) -> Iterator[Architecture]:

@@ -90,7 +90,7 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
     vectors = cells_of(cells, s.cells, s.seed)
     train, held_out = _split(vectors, s.held_out, s.seed)
     encoding = GraphEncoding(cells)
-    model = kind(encoding.shape, own, s.seed, device)
+    model = kind(encoding.shape._replace(cells=1), own, s.seed, device)
     began = time.monotonic()
     try:
         with progress.bar("training") as advance:

@@ -103,6 +103,13 @@ def test_the_cells_of_a_space() -> None:
     darts, _ = cell_space("darts", ["shared=true", "nodes=1"])
     assert isinstance(darts, Darts)
     assert darts.shared
+    both, _ = cell_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3"])
+    alone, _ = cell_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3", "shared=true"])
+    assert both.size() == alone.size() ** 2
+    cells = [{tuple(row) for row in cells_of(space, None, 0).tolist()} for space in (both, alone)]
+    assert cells[0] == cells[1], "each cell once, whatever its role"
+    assert len(cells_of(both, None, 0)) == len(cells[0]) == 4
+    assert cells_of(cell_space("darts", [])[0], 7, 0).shape == (7, 15 * (15 + 11))
     few, options = cell_space("nasbench101", ["nodes=4", "edges=3..5"])
     assert isinstance(few, NasBench101)
     assert len(cells_of(few, None, 0)) == few.size()
