@@ -71,7 +71,7 @@ class Autoencoder(nn.Module):
         return (means.square() + variance.exp() - 1 - variance).sum(dim=2) / 2
 
     def loss(self, edges: Tensor, operations: Tensor, noise: torch.Generator) -> Tensor:
-        """The negative lower bound: cross-entropy per node and per entry of the matrix, and the weighted divergence per node.
+        """The negative lower bound, weighted: cross-entropy per node and per entry of the matrix, and the divergence per node.
 
         Edges count above the diagonal, where a cell has them. In evaluation mode there is no noise.
         """
@@ -91,7 +91,7 @@ class Autoencoder(nn.Module):
         divergence = self.divergence(means, spread).mean()
         if self.s.kl_rescaled:
             divergence = divergence / (len(edges) * edges.shape[1])
-        return named + each.mean() + self.s.kl_weight * divergence
+        return named + self.s.edge_weight * each.mean() + self.s.kl_weight * divergence
 
     def embed(self, means: Tensor, operations: Tensor) -> Tensor:
         """The embeddings (b, latent) of graphs out of their nodes' means: the sum over nodes that are there, or, as published,

@@ -34,6 +34,13 @@ class Arch2vecSettings(Settings):
     layers: int = option(4, "Graph layers of that width.", least=1, most=64, panel=PANEL)
     latent: int = option(16, "Numbers per node, and per embedding.", least=1, most=4096, panel=PANEL)
     kl_weight: float = option(5e-3, "The weight of the Kullback-Leibler divergence.", least=0, most=1000, panel=PANEL)
+    edge_weight: float = option(
+        1.0,
+        "The weight of edges; the number of nodes makes the loss the lower bound per node.",
+        above=0,
+        most=1000,
+        panel=PANEL,
+    )
     as_published: bool = option(False, "All that follows as in the released code.", panel=PANEL)
     narrow: bool = option(True, "One more graph layer, as wide as the embedding.", panel=PANEL)
     operations: str = option(

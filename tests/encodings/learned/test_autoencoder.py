@@ -82,7 +82,9 @@ def test_the_encoder_by_loops() -> None:
     assert spread == pytest.approx(hand[1])
 
 
-def loss_by_hand(network: Autoencoder, latent: np.ndarray, means: np.ndarray, log_variance: np.ndarray) -> tuple[float, float]:
+def loss_by_hand(
+    network: Autoencoder, latent: np.ndarray, means: np.ndarray, log_variance: np.ndarray, edge_weight: float = 1.0
+) -> tuple[float, float]:
     """The two cross-entropies, and the divergence from the standard normal distribution, of eq. 3.5."""
     weight, bias = network.decoder.weight.detach().numpy(), network.decoder.bias.detach().numpy()
     operations = edges = divergence = 0.0
@@ -97,7 +99,7 @@ def loss_by_hand(network: Autoencoder, latent: np.ndarray, means: np.ndarray, lo
             variance = np.exp(log_variance[graph, node])
             # KL(N(μ, σ²) ‖ N(0, 1)) = log(1 / σ) + (σ² + μ²) / 2 − 1 / 2
             divergence += sum(np.log(1 / np.sqrt(variance)) + (variance + means[graph, node] ** 2) / 2 - 1 / 2)
-    return operations / 8 + edges / 32, divergence / 8
+    return operations / 8 + edge_weight * edges / 32, divergence / 8
 
 
 def test_the_lower_bound_by_hand() -> None:
@@ -114,7 +116,11 @@ def test_the_lower_bound_by_hand() -> None:
         assert network.loss(*tensors(), noise()).item() == pytest.approx(rebuilt + 5e-3 * divergence, rel=1e-6)
         network.s = replace(network.s, kl_weight=0.5)
         assert network.loss(*tensors(), noise()).item() == pytest.approx(rebuilt + 0.5 * divergence, rel=1e-6)
-        network.s = replace(network.s, kl_rescaled=True)
+        latent = means + np.exp(spread / 2) * drawn
+        heavier = loss_by_hand(network, latent, means, spread, edge_weight=4.0)[0]  # as many as nodes: eq. 3.5 per node
+        network.s = replace(network.s, edge_weight=4.0)
+        assert network.loss(*tensors(), noise()).item() == pytest.approx(heavier + 0.5 * divergence, rel=1e-6)
+        network.s = replace(network.s, edge_weight=1.0, kl_rescaled=True)
         assert network.loss(*tensors(), noise()).item() == pytest.approx(rebuilt + 0.5 * divergence / 8, rel=1e-6)
 
 
