@@ -1,7 +1,7 @@
 """The tables of README.md on polishing and on methods.
 
 python results.py --add polish.jsonl methods.jsonl   # what polish.py and preset.py wrote, into the tables they belong to
-python results.py                                    # the tables of README.md, from polish.csv, ablation.csv and methods.csv
+python results.py                                    # the tables of README.md, from the CSV files beside it
 """
 
 from __future__ import annotations
@@ -172,6 +172,27 @@ def differences(score: str) -> dict[tuple[str, str], dict[str, list[float]]]:
     return {(task, rival): {s: leads(task, rival, s) for s in SHARES} for task in TASKS for rival in ("fisher", "one-shot")}
 
 
+def searchers() -> str:
+    """Regret in hypervolume of the searches on tables, means ± standard errors over seeds; the lowest is bold."""
+    rows = read("searchers")
+    at = sorted({int(row["queries"]) for row in rows})
+    found = {(r["table"], r["searcher"], int(r["queries"])): r for r in rows}
+    lines = _header("table", "searcher", *(f"{queries} queries" for queries in at), "per proposal")
+    for table in dict.fromkeys(row["table"] for row in rows):
+        several = list(dict.fromkeys(row["searcher"] for row in rows if row["table"] == table))
+        least = {q: min(float(found[table, s, q]["regret"]) for s in several) for q in at}
+        for searcher in several:
+            here = [found[table, searcher, queries] for queries in at]
+            cells = [_regret(row, least[int(row["queries"])]) for row in here]
+            lines.append(f"| {table} | {searcher} | {' | '.join(cells)} | {1000 * float(here[0]['seconds']):.1f} ms |")
+    return "\n".join(lines)
+
+
+def _regret(row: Row, least: float) -> str:
+    value = f"{float(row['regret']):.3f}"
+    return f"{f'**{value}**' if value == f'{least:.3f}' else value} ± {float(row['regret_error']):.3f}"
+
+
 def _header(*titles: str) -> list[str]:
     return [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
 
@@ -194,7 +215,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.add:
         add(args.add)
-    print("\n\n".join([polishing(), ablation(), methods("validation"), methods("test"), gains()]))
+    print("\n\n".join([polishing(), ablation(), methods("validation"), methods("test"), gains(), searchers()]))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ def test_readme_shows_the_tables(results: Any) -> None:
     assert results.methods("validation") in text
     assert results.methods("test") in text
     assert results.gains() in text
+    assert results.searchers() in text
 
 
 def test_the_projects_readme_quotes_them(results: Any) -> None:
@@ -108,6 +109,20 @@ def test_what_the_text_says_of_the_short_run() -> None:
     chance = (drawn["error"] > 0.49).groupby(drawn["arm"]).mean()
     assert {arm: round(100 * share) for arm, share in chance.items()} == {"small": 90, "medium": 2, "large": 15, "layer": 38}
     assert frame["cell"].nunique() == 28
+
+
+def test_what_the_text_says_of_searchers(results: Any) -> None:
+    found = {(r["table"], r["searcher"], r["queries"]): float(r["regret"]) for r in results.read("searchers")}
+    tables, searchers = ({key[i] for key in found} for i in range(2))
+    assert {row["seeds"] for row in results.read("searchers")} == {"30"}
+    for table in tables:
+        early = {s: found[table, s, "25"] for s in searchers}
+        assert early["ehvi"] == pytest.approx(min(early.values()), abs=0.001)
+        assert abs(early["local+aimed"] - early["ehvi"]) < 0.0105
+    for table in ("prune-stsb", "prune-mrpc"):
+        assert all(min(searchers, key=lambda s: found[table, s, q]) == "ehvi" for q in ("75", "100"))
+    assert found["prune-sst2", "ehvi", "100"] == pytest.approx(found["prune-sst2", "random", "100"], abs=0.005)
+    assert all(min(searchers, key=lambda s: found["prune-sst2", s, q]) == "local" for q in ("50", "75", "100"))
 
 
 def _means(found: Any) -> dict[Any, dict[str, float]]:
