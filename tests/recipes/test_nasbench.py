@@ -12,6 +12,7 @@ import pytest
 
 from secateur.search.reinforce import Reinforce
 
+REAL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "nasbench" / "nb201_15625.csv.gz"
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbench"
 
 
@@ -61,3 +62,47 @@ def test_rows_measured_again_take_the_place_of_the_old(load_recipe: Any, tmp_pat
     kept.replace_rows(file, [{"name": "a", "value": 1.0}, {"name": "b", "value": 2.0}], ("name",))
     kept.replace_rows(file, [{"name": "a", "value": 3.14159265}], ("name",))
     assert file.read_text() == "name,value\nb,2\na,3.14159\n"
+
+
+def test_what_the_text_says_of_predictors() -> None:
+    found = {
+        (r["table"], r["features"], r["predictor"], r["encoding"], int(r["train"])): float(r["spearman"])
+        for r in rows("predictors.csv")
+    }
+
+    def best(table: str, features: str, train: int) -> dict[str, float]:
+        """Predictor → its Spearman with the encoding that is best for it over all sizes."""
+        told: dict[str, dict[str, dict[int, float]]] = {}
+        for (t, f, predictor, encoding, n), value in found.items():
+            if (t, f) == (table, features):
+                told.setdefault(predictor, {}).setdefault(encoding, {})[n] = value
+        return {p: max(several.values(), key=lambda by: sum(by.values()))[train] for p, several in told.items()}
+
+    def first(table: str, train: int) -> str:
+        several = best(table, "none", train)
+        return max(several, key=several.__getitem__)
+
+    assert [first("nb201", n) for n in (50, 100)] == ["gcn", "mlp"]
+    for n in (250, 500):
+        several = best("nb201", "none", n)
+        assert max(several.values()) - min(several["mlp"], several["dngo"]) < 0.002
+    assert {first("prune-stsb", n) for n in (25, 50, 100, 250)} == {"trees"}
+    assert {first("design-wikitext2", n) for n in (50, 100)} == {first("prune-mrpc", n) for n in (25, 50, 100)} == {"trees"}
+    assert min(best("nb201", "12 epochs", 50).values()) > 0.82
+    decoders = {f: best("design-wikitext2", f, 25) for f in ("none", "parameters", "proxies")}
+    assert [round(decoders[f]["dngo"], 2) for f in ("none", "parameters")] == [0.72, 0.9]
+    gains = {p: decoders["proxies"][p] - decoders["parameters"][p] for p in decoders["proxies"]}
+    assert gains.pop("forest") == pytest.approx(0.03, abs=0.005)
+    assert gains.pop("gp") < -0.05
+    assert max(gains.values()) < 0.006
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs the published table")
+def test_how_well_twelve_epochs_rank_by_themselves() -> None:
+    from scipy.stats import spearmanr
+
+    from secateur.tables.searchable import open_table
+
+    table = open_table(str(REAL)).table
+    short, long = (table.column("cifar10_validation", epochs) for epochs in (12, 200))
+    assert spearmanr(short, long)[0] == pytest.approx(0.82, abs=0.005)
