@@ -64,6 +64,23 @@ def test_rows_measured_again_take_the_place_of_the_old(load_recipe: Any, tmp_pat
     assert file.read_text() == "name,value\nb,2\na,3.14159\n"
 
 
+def test_what_the_text_says_of_searchers(load_recipe: Any, beside: None) -> None:
+    at = {(r["searcher"].partition(":")[0], r["queries"]): r for r in rows("search.csv")}
+    for family in ("mo-rea", "local", "bananas"):  # arch2vec-BO has 91.41 / 94.18
+        assert float(at[family, "100"]["cifar10_test@200"]) > 94.175
+        assert float(at[family, "100"]["cifar10_validation@200"]) > 91.31
+    paper = load_recipe("nasbench/tables.py").PAPER
+    for family in ("mo-rea", "reinforce"):
+        assert 0.25 < float(at[family, "100"]["cifar10_test@200"]) - float(paper[family][1].split()[0]) < 0.45
+    regrets = {family: float(row["regret"]) for (family, queries), row in at.items() if queries == "150"}
+    assert min(regrets, key=regrets.__getitem__) == "local"
+    assert regrets["reinforce"] - regrets["local"] == pytest.approx(0.1, abs=0.01)
+    corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["measure"] == "regret"}
+    several = [s for _, s in corrected if s.partition(":")[0] in ("mo-rea", "bananas")] + ["local"]
+    assert all(p > 0.05 for pair, p in corrected.items() if set(pair) <= set(several))
+    assert all(p < 0.05 for pair, p in corrected.items() if "random" in pair)
+
+
 def test_what_the_text_says_of_predictors() -> None:
     found = {
         (r["table"], r["features"], r["predictor"], r["encoding"], int(r["train"])): float(r["spearman"])
