@@ -166,11 +166,11 @@ def about(kind: str, name: str) -> str:
     return CATALOGUE[kind][name].about if name in CATALOGUE[kind] else name
 
 
-def check(kind: str, name: str, serving: str | None = None) -> None:
-    """Raise UnknownNameError, with the nearest name, where there is none such. Imports nothing."""
+def check(kind: str, name: str, serving: str | None = None, hint: str = "") -> None:
+    """Raise UnknownNameError, with the nearest name and a hint, where there is none such. Imports nothing."""
     known = names(kind, serving)
     if name not in known:
-        raise UnknownNameError(kind, name, known)
+        raise UnknownNameError(kind, name, known, hint)
 
 
 def find(kind: str, name: str, serving: str | None = None) -> Any:
@@ -183,9 +183,7 @@ def find(kind: str, name: str, serving: str | None = None) -> Any:
 def check_encoding(text: str) -> None:
     """Check an encoding's name; a folder that holds a trained one has a slash in it, and is not looked at."""
     if "/" not in text:
-        names_folder = "A trained encoding is named by its folder, with a slash: ./NAME."
-        if text not in CATALOGUE["encoding"]:
-            raise UnknownNameError("encoding", text, names("encoding"), names_folder)
+        check("encoding", text, hint="A trained encoding is named by its folder, with a slash: ./NAME.")
 
 
 def find_encoding(text: str) -> Any:

@@ -60,3 +60,8 @@ def regular(path: Path) -> bool:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
         return False
+
+
+def no_folder(to: Path) -> list[str]:
+    """The fault of naming a file where results go into a folder."""
+    return [f"`{to}` is a file: --to takes a folder."] if to.exists() and not to.is_dir() else []

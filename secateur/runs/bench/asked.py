@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from secateur.errors import ConfigurationError
@@ -23,11 +22,6 @@ def faults(readings: Iterable[Callable[[], Any]]) -> list[str]:
 def no_table(named: Sequence[str]) -> list[str]:
     """The fault of naming no table."""
     return [] if named else ["`table` names no table: give --table."]
-
-
-def no_folder(to: Path) -> list[str]:
-    """The fault of naming a file where results go into a folder."""
-    return [f"`{to}` is a file: --to takes a folder."] if to.exists() and not to.is_dir() else []
 
 
 def whole_numbers(name: str, given: str | Sequence[int], example: str) -> list[int]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from secateur.catalogue import check_encoding, explained, listed, names
 from secateur.errors import ConfigurationError, MissingExtraError
-from secateur.runs.bench.asked import faults, no_folder, no_table, whole_numbers
+from secateur.paths import no_folder
+from secateur.runs.bench.asked import faults, no_table, whole_numbers
 from secateur.runs.bench.filling import Rows, filled
 from secateur.runs.bench.predicting import TEST, Fit, Subject
 from secateur.runs.bench.predictors_results import PredictorStudy

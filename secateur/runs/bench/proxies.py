@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from secateur.errors import ConfigurationError
-from secateur.paths import reason
+from secateur.paths import no_folder, reason
 from secateur.report.terminal import echo
-from secateur.runs.bench.asked import no_folder
 from secateur.runs.bench.checking import count_notes
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather

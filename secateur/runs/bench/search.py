@@ -9,7 +9,8 @@ from typing import Any
 
 from secateur.catalogue import listed
 from secateur.errors import ConfigurationError, MissingExtraError, UnknownNameError
-from secateur.runs.bench.asked import faults, no_folder, no_table, whole_numbers
+from secateur.paths import no_folder
+from secateur.runs.bench.asked import faults, no_table, whole_numbers
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.filling import filled
 from secateur.runs.bench.problem import Problem, measure

@@ -16,6 +16,7 @@ from secateur.encodings import GraphEncoding
 from secateur.encodings.learned import Arch2vecSettings, Trained
 from secateur.encodings.learned.trained import CARD, STATE, WEIGHTS
 from secateur.errors import ConfigurationError, Stopped, StudyError
+from secateur.paths import no_folder
 from secateur.report.plain import plain
 from secateur.rng import generator
 from secateur.runs.encode.material import DRAWN, MOST, cell_space, cells_of
@@ -41,8 +42,7 @@ class PretrainSettings(Arch2vecSettings):
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
 
     def contradictions(self) -> list[str]:
-        found = super().contradictions()
-        return found + ([f"`{self.to}` is a file: --to takes a folder."] if self.to.is_file() else [])
+        return super().contradictions() + no_folder(self.to)
 
 
 @dataclass(frozen=True)
