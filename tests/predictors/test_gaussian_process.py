@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from secateur.encodings import Path
 from secateur.errors import ConfigurationError, MissingExtraError
@@ -93,3 +95,36 @@ def test_bad_settings_and_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"`botorch` is not installed. Install it with: pip install 'secateur\[bo\]'"):
         GaussianProcess()
+
+
+@pytest.mark.parametrize("waiting", [NONE, np.array([[0.9, 0.05]])])
+def test_it_predicts_what_the_librarys_posterior_says(waiting: np.ndarray) -> None:
+    inputs, targets = observed()
+    fitted: Any = GaussianProcess(iterations=20).fit(inputs, targets, waiting=waiting, seed=0)
+    asked = np.random.default_rng(1).random((50, 2)) * 2 - 0.5
+    posterior = fitted.model.posterior(torch.from_numpy(asked), observation_noise=True)
+    mean, deviation = fitted.predict(asked)
+    assert mean == pytest.approx(posterior.mean.detach().numpy(), abs=1e-10)
+    assert deviation == pytest.approx(posterior.variance.detach().sqrt().numpy(), abs=1e-10)
+
+
+def test_its_loss_is_the_librarys() -> None:
+    from botorch.models import SingleTaskGP
+    from botorch.optim.closures import get_loss_closure_with_grads
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    from secateur.predictors.botorch_process import Loss
+
+    inputs, targets = observed()
+    model = SingleTaskGP(
+        torch.from_numpy(inputs), torch.from_numpy(targets[:, :1] / targets[:, :1].std(ddof=1)), outcome_transform=None
+    )
+    mll = ExactMarginalLogLikelihood(model.likelihood, model).train()
+    for scale in (1.0, 0.3):
+        model.covar_module.lengthscale = scale * torch.tensor([[0.5, 2.0]])
+        expected = get_loss_closure_with_grads(mll, parameters=dict(mll.named_parameters()))()
+        value, gradients = Loss(mll)()
+        assert value.item() == pytest.approx(expected[0].item(), rel=1e-9)
+        for mine, theirs in zip(gradients, expected[1], strict=True):
+            assert theirs is not None
+            assert mine.numpy() == pytest.approx(theirs.numpy(), rel=1e-6)
