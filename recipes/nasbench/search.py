@@ -28,9 +28,11 @@ FAMILIES = {
     "reinforce": ["reinforce"],
     "bananas": [f"bananas:{encoding}" for encoding in ENCODINGS],
     "bo-dngo": [f"bo-dngo:{encoding}" for encoding in ENCODINGS if encoding != "vector"],
+    "bo-gp": ["bo-gp:adjacency", "bo-gp:path"],
+    "bo-gcn": ["bo-gcn"],
 }
 #: Families whose proposals take so long that they are tuned with fewer seeds, and end after fewer queries.
-SLOW = ("reinforce", "bananas", "bo-dngo")
+SLOW = ("reinforce", "bananas", "bo-dngo", "bo-gp", "bo-gcn")
 ELSEWHERE = ("cifar100_validation", "imagenet16_validation")
 DRIVE, VALIDATION, TEST = "cifar10_validation@12", "cifar10_validation@200", "cifar10_test@200"
 
