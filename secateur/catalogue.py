@@ -69,6 +69,10 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     "learner": {
         "arch2vec": Entry("secateur.encodings.learned.arch2vec:Arch2vec", "a variational graph autoencoder"),
     },
+    # The settings of each learner, which need no torch.
+    "learning": {
+        "arch2vec": Entry("secateur.encodings.learned.arch2vec_settings:Arch2vecSettings", "how arch2vec is trained"),
+    },
     "predictor": {
         "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),
         "dngo": Entry("secateur.predictors:Dngo", "Bayesian linear regression on a network's last layer"),

@@ -23,6 +23,7 @@ from secateur.help import Command, Group, HelpAll
 from secateur.paths import checked
 from secateur.report.plain import as_csv, as_json
 from secateur.report.terminal import echo, hand_on, spell_what_is_missing
+from secateur.settings import default_said
 from secateur.trouble import tell
 from secateur.verbs.completion import of_setting
 from secateur.verbs.documented import written
@@ -104,7 +105,7 @@ def _described(verb: Any) -> list[inspect.Parameter]:
         if hint is None:
             hint, option = parameter.annotation, options[name]
             stands = parameter.default is not parameter.empty and parameter.default is not False
-            shown = _shown(verb.settings.usual(name)) if stands else ""
+            shown = default_said(verb.settings.usual(name)) if stands else ""
             described = typer.Option(
                 *(option.flag or "").split(),
                 help=option.about + (f"  [default: {shown}]" if shown else ""),
@@ -118,15 +119,6 @@ def _described(verb: Any) -> list[inspect.Parameter]:
     if any(option.panel for option in options.values()):
         parameters.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
     return parameters
-
-
-def _shown(default: Any) -> str:
-    """A default as the help shows it: the field's own, also where a preset may set it. Nothing where there is none."""
-    if isinstance(default, bool):
-        return "yes" if default else "no"
-    if isinstance(default, list):
-        return ", ".join(map(str, default))
-    return "" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _flag(parameter: inspect.Parameter) -> str:

@@ -113,6 +113,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
+def default_said(value: Any) -> str:
+    """A default as help shows it, also where a preset may set it. Nothing where there is none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def option(default: Any = dataclasses.MISSING, about: str = "", **rules: Any) -> Any:
     """A field of a settings class: its default, what it is for, and the rules of `Option`."""
     return _field(default, {"option": Option(about, **rules)})

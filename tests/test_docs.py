@@ -213,7 +213,7 @@ def hurry() -> Iterator[None]:
     from secateur.runs.bench.pruning_settings import PruningSettings
     from secateur.runs.bench.search import SearchSettings
     from secateur.runs.design.settings import DesignSettings
-    from secateur.runs.encode.pretraining import PretrainSettings
+    from secateur.runs.encode.settings import PretrainSettings
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(check_steady.__kwdefaults__, {"seconds": 0.02}))

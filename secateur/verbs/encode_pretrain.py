@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from secateur.catalogue import listed, names
-from secateur.runs.encode.pretraining import Pretrained, PretrainSettings, pretrain
+from secateur.runs.encode.pretraining import Pretrained, pretrain
+from secateur.runs.encode.settings import PretrainSettings
 from secateur.runs.progress import Progress
 from secateur.verbs.completion import among
 from secateur.verbs.signature import Shown, takes, tells

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from secateur.encodings.learned.settings import Arch2vecSettings
+from secateur.encodings.learned.arch2vec_settings import Arch2vecSettings
+from secateur.encodings.learned.network import Embedder
 
 
 class GraphLayer(nn.Module):
@@ -35,19 +36,16 @@ class GraphLayer(nn.Module):
         return out.reshape(*values.shape[:2], -1)
 
 
-class Autoencoder(nn.Module):
+class Autoencoder(Embedder):
     """Graphs to a latent vector per node, and back: operations linear in it, edges by the products of two."""
 
     def __init__(self, operations: int, settings: Arch2vecSettings) -> None:
-        super().__init__()
+        super().__init__(settings.latent)
         self.s = s = settings.resolved()
         widths = [operations, *[s.width] * s.layers, *[s.latent] * s.narrow]
         self.layers = nn.ModuleList(GraphLayer(*two) for two in pairwise(widths))
         self.mean, self.spread = nn.Linear(widths[-1], s.latent), nn.Linear(widths[-1], s.latent)
         self.decoder = nn.Linear(s.latent, operations)
-        # what embeddings are shifted and scaled by
-        self.register_buffer("low", torch.zeros(s.latent))
-        self.register_buffer("range", torch.ones(()))
 
     def encode(self, edges: Tensor, operations: Tensor) -> tuple[Tensor, Tensor]:
         """The means and what stands for the deviations, both (b, nodes, latent), of graphs whose edges (b, nodes, nodes) go
@@ -98,10 +96,4 @@ class Autoencoder(nn.Module):
         the mean over all places."""
         there = operations.sum(dim=2, keepdim=True)
         pooled = means.mean(dim=1) if self.s.pooling == "mean" else (means * there).sum(dim=1)
-        return (pooled - self.low) / self.range
-
-    def scale(self, embeddings: Tensor) -> None:
-        """Shift and scale from now on so that these (n, latent), which were neither, lie in 0…1. All dimensions are scaled
-        alike: distances keep their proportions."""
-        low, high = embeddings.amin(dim=0), embeddings.amax(dim=0)
-        self.low, self.range = low, (high - low).max().clamp(min=1e-6)
+        return self.scaled(pooled)

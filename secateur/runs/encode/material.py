@@ -12,6 +12,7 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.encodings import GraphEncoding
+from secateur.encodings.learned.cells import Cells
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.rng import generator
 from secateur.spaces.cells import CellSpace
@@ -88,3 +89,12 @@ def vectors_of(space: CellSpace, architectures: Iterable[Architecture]) -> np.nd
     while part := list(islice(left, CHUNK)):
         found.append(encoding.encode(part).astype(np.uint8))
     return np.concatenate(found)
+
+
+def split(cells: Cells, held_out: float, seed: int) -> tuple[Cells, Cells]:
+    """The cells to train on and those to test on, at least one of each."""
+    if len(cells) < 2:
+        raise ConfigurationError(f"there are too few cells to train on and to test on: {len(cells)}.")
+    order = generator(seed, "split").permutation(len(cells))
+    tested = min(max(1, round(held_out * len(cells))), len(cells) - 1)
+    return cells[order[tested:]], cells[order[:tested]]

@@ -8,41 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from secateur import __version__
-from secateur.catalogue import explained, find, names
+from secateur.catalogue import find
 from secateur.encodings import GraphEncoding
-from secateur.encodings.learned import Arch2vecSettings, Trained
+from secateur.encodings.learned import Trained
+from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.trained import CARD, STATE, WEIGHTS
-from secateur.errors import ConfigurationError, Stopped, StudyError
-from secateur.paths import no_folder
+from secateur.errors import Stopped, StudyError
 from secateur.report.plain import plain
-from secateur.rng import generator
-from secateur.runs.encode.material import DRAWN, MOST, cell_space, cells_of
+from secateur.runs.encode.material import cell_space, cells_of, split
+from secateur.runs.encode.settings import PretrainSettings
 from secateur.runs.progress import Progress
-from secateur.settings import option
 from secateur.writing import check_writable, open_weights, write_whole
-
-
-@dataclass(frozen=True, kw_only=True)
-class PretrainSettings(Arch2vecSettings):
-    """The settings of `secateur encode pretrain`; those of a method have a topic of their own."""
-
-    method: str = option("arch2vec", f"{explained('learner')}.", known=names("learner"))
-    to: Path = option(about="Folder for the weights and their card; what was begun there goes on.")
-    space_option: list[str] | None = option(
-        None, "An option of the space, such as nodes=2..6 or shared=true; repeat it for several."
-    )
-    cells: int | None = option(
-        None, f"How many cells are drawn; by default all, or {DRAWN:,} of a space of more than {MOST:,}.", least=2, most=10**7
-    )
-    held_out: float = option(0.1, "The share of the cells that is kept for testing.", above=0, below=1)
-    seed: int = option(0, "Of the split, the weights, the batches and the noise.", least=0, most=2**32 - 1)
-    device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
-
-    def contradictions(self) -> list[str]:
-        return super().contradictions() + no_folder(self.to)
 
 
 @dataclass(frozen=True)
@@ -75,10 +52,9 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
     from secateur.devices.device import resolve_device
 
     cells, options = cell_space(space, s.space_option or ())
-    kind = find("learner", s.method)
-    own = s.part(kind.settings)
-    asked = {"method": s.method, "space": space, "options": options, "settings": own.as_dict(), "seed": s.seed}
-    asked |= {"cells": s.cells, "held_out": s.held_out}
+    kind, own = find("learner", s.method), s.own
+    asked = {"method": s.method, "space": space, "options": options, "settings": own.as_dict()}
+    asked |= {"seed": s.seed, "cells": s.cells}
     said = json.dumps(plain(asked), sort_keys=True)
     if (s.to / CARD).exists():
         card = Trained(s.to).card
@@ -87,8 +63,7 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
         return Pretrained(s.to, card)
     device = resolve_device(s.device)
     check_writable(s.to)
-    vectors = cells_of(cells, s.cells, s.seed)
-    train, held_out = _split(vectors, s.held_out, s.seed)
+    train, held_out = split(Cells(cells_of(cells, s.cells, s.seed)), own.held_out, s.seed)
     encoding = GraphEncoding(cells)
     model = kind(encoding.shape._replace(cells=1), own, s.seed, device)
     began = time.monotonic()
@@ -107,12 +82,3 @@ def pretrain(space: str, settings: PretrainSettings, progress: Progress) -> Pret
     write_whole(json.dumps(plain(card), indent=1, ensure_ascii=False) + "\n", s.to / CARD)
     (s.to / STATE).unlink()
     return Pretrained(s.to, card)
-
-
-def _split(vectors: np.ndarray, held_out: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The cells to train on and those to test on, at least one of each."""
-    if len(vectors) < 2:
-        raise ConfigurationError(f"there are too few cells to train on and to test on: {len(vectors)}.")
-    order = generator(seed, "split").permutation(len(vectors))
-    tested = min(max(1, round(held_out * len(vectors))), len(vectors) - 1)
-    return vectors[order[tested:]], vectors[order[:tested]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import torch
 
 from secateur.encodings import GraphEncoding
 from secateur.encodings.learned.arch2vec import Arch2vec
+from secateur.encodings.learned.arch2vec_settings import Arch2vecSettings
+from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.figures import rebuilt
-from secateur.encodings.learned.settings import Arch2vecSettings
+from secateur.encodings.learned.state import keep
 from secateur.errors import ConfigurationError, StudyError
 from secateur.rng import generator
 from secateur.spaces.cells import NasBench101, NasBench201
@@ -21,12 +24,13 @@ from secateur.spaces.cells.structures import orders_of
 SPACE = NasBench201(merged=False, operations=("none", "nor_conv_3x3"))
 GRAPHS = GraphEncoding(SPACE)
 VECTORS = GRAPHS.encode(list(SPACE.every()))
+CELLS = Cells(VECTORS)
 SETTINGS = Arch2vecSettings(width=16, layers=2, latent=8, batch=16, epochs=4, learning_rate=0.01)
 
 
 def trained(folder: Path, settings: Arch2vecSettings = SETTINGS, seed: int = 0) -> tuple[Arch2vec, list[float]]:
     model = Arch2vec(GRAPHS.shape, settings, seed)
-    return model, model.train(VECTORS, folder / f"{seed}.safetensors", "a training")
+    return model, model.train(CELLS, folder / f"{seed}.safetensors", "a training")
 
 
 def weights(model: Arch2vec) -> dict[str, torch.Tensor]:
@@ -40,7 +44,7 @@ def same(one: Arch2vec, other: Arch2vec) -> bool:
 def test_a_toy_space_is_learnt(tmp_path: Path) -> None:
     """All of its 64 cells are rebuilt, and their embeddings are different and lie in 0…1."""
     model = Arch2vec(GRAPHS.shape, replace(SETTINGS, epochs=30, width=32, latent=16, learning_rate=5e-3))
-    losses = model.train(np.repeat(VECTORS, 8, axis=0), tmp_path / "state", "")
+    losses = model.train(Cells(np.repeat(VECTORS, 8, axis=0)), tmp_path / "state", "")
     assert losses[-1] < losses[0] / 4
     assert rebuilt(model, VECTORS) == {"operations": 1, "edges": 1, "cells": 1}
     found = model.embed(VECTORS)
@@ -55,7 +59,7 @@ def test_the_order_of_nodes_does_not_matter(tmp_path: Path) -> None:
     encoding = GraphEncoding(NasBench101(nodes="2..5"))
     vectors = encoding.encode(list(encoding.space.every())[::40])
     model = Arch2vec(encoding.shape, replace(SETTINGS, epochs=1))
-    model.train(vectors, tmp_path / "state", "")
+    model.train(Cells(vectors), tmp_path / "state", "")
     edges, operations = encoding.shape.matrices(vectors)
     assert len({int(there) for there in operations.sum(axis=(1, 2))}) > 1
     expected = model.embed(vectors)
@@ -70,19 +74,18 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 ) -> None:
     whole, losses = trained(tmp_path, settings)
     cut = Arch2vec(GRAPHS.shape, settings, 0)
-    kept = Arch2vec._keep
 
-    def stop(self: Arch2vec, optimiser: object, state: Path, said: str, done: list[float]) -> None:
-        kept(self, optimiser, state, said, done)  # type: ignore[arg-type]
+    def stop(network: Any, optimiser: Any, state: Path, said: str, done: list[float]) -> None:
+        keep(network, optimiser, state, said, done)
         if len(done) == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Arch2vec, "_keep", stop)
+        patched.setattr("secateur.encodings.learned.learner.keep", stop)
         with pytest.raises(KeyboardInterrupt):
-            cut.train(VECTORS, tmp_path / "cut", "a training")
+            cut.train(CELLS, tmp_path / "cut", "a training")
     again = Arch2vec(GRAPHS.shape, settings, 0)
-    assert again.train(VECTORS, tmp_path / "cut", "a training") == losses
+    assert again.train(CELLS, tmp_path / "cut", "a training") == losses
     assert same(again, whole)
     assert not same(cut, whole)
 
@@ -90,11 +93,11 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 def test_threads_and_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread while it trains, as many as before afterwards; progress is told to the end."""
     before, seen, told = torch.get_num_threads(), [], []
-    monkeypatch.setattr(Arch2vec, "_keep", lambda *given: seen.append(torch.get_num_threads()))
+    monkeypatch.setattr("secateur.encodings.learned.learner.keep", lambda *given: seen.append(torch.get_num_threads()))
     torch.set_num_threads(2)
     try:
         model = Arch2vec(GRAPHS.shape, SETTINGS)
-        model.train(VECTORS, tmp_path / "state", "", lambda done, total, loss: told.append((done, total)))
+        model.train(CELLS, tmp_path / "state", "", lambda done, total, loss: told.append((done, total)))
         assert (seen, torch.get_num_threads()) == ([1] * 4, 2)
     finally:
         torch.set_num_threads(before)
@@ -133,17 +136,17 @@ def test_settled_training_leaves_the_running_figures_alone(tmp_path: Path) -> No
 def test_bad_trainings_are_refused(tmp_path: Path) -> None:
     model = Arch2vec(GRAPHS.shape, SETTINGS)
     with pytest.raises(ConfigurationError, match="`batch` is 16, and there are only 5 cells to train on"):
-        model.train(VECTORS[:5], tmp_path / "state", "")
+        model.train(Cells(VECTORS[:5]), tmp_path / "state", "")
     trained(tmp_path)
     with pytest.raises(StudyError, match="holds the beginning of another pre-training"):
-        model.train(VECTORS, tmp_path / "0.safetensors", "another")
+        model.train(CELLS, tmp_path / "0.safetensors", "another")
     (tmp_path / "damaged").write_bytes(b"nothing")
     with pytest.raises(StudyError, match="cannot be read"):
-        model.train(VECTORS, tmp_path / "damaged", "")
+        model.train(CELLS, tmp_path / "damaged", "")
     lost = Arch2vec(GRAPHS.shape, SETTINGS)
     lost.network.mean.weight.data.fill_(torch.inf)
     with pytest.raises(ConfigurationError, match="training diverged in epoch 1"):
-        lost.train(VECTORS, tmp_path / "diverged", "")
+        lost.train(CELLS, tmp_path / "diverged", "")
     assert not (tmp_path / "diverged").exists()
 
 
