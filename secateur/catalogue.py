@@ -44,6 +44,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
         "bo-gp": Entry("secateur.search.model_based:BO_GP", "Bayesian optimisation with a Gaussian process"),
         "bo-dngo": Entry("secateur.search.model_based:BO_DNGO", "Bayesian optimisation with a network, DNGO"),
+        "dngo-ls": Entry("secateur.search.model_based:DNGO_LS", "what DNGO predicts to be best, then neighbours of the best"),
         "bananas": Entry("secateur.search.model_based:BANANAS", "mutations of the best, chosen by an ensemble of networks"),
         "bo-gcn": Entry("secateur.search.model_based:BO_GCN", "Bayesian optimisation with graph convolutions", ("bench",)),
         "reinforce": Entry("secateur.search:Reinforce", "policy gradient with an LSTM, of one objective", ("prune", "bench")),
@@ -68,10 +69,20 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     # What learns an encoding of the cells of a space. A trained one is named by its folder.
     "learner": {
         "arch2vec": Entry("secateur.encodings.learned.arch2vec:Arch2vec", "a variational graph autoencoder"),
+        "gae": Entry("secateur.encodings.learned.gae:Gae", "a graph autoencoder with convolutions"),
+        "vgae": Entry("secateur.encodings.learned.gae:Vgae", "a variational one"),
+        "d-vae": Entry("secateur.encodings.learned.dvae:Dvae", "a variational autoencoder that works node by node"),
+        "supervised": Entry("secateur.encodings.learned.supervised:Supervised", "the encoder alone, told accuracies"),
+        "cate": Entry("secateur.encodings.learned.cate:Cate", "a Transformer that names masked operations of like pairs"),
     },
     # The settings of each learner, which need no torch.
     "learning": {
         "arch2vec": Entry("secateur.encodings.learned.arch2vec_settings:Arch2vecSettings", "how arch2vec is trained"),
+        "gae": Entry("secateur.encodings.learned.gae_settings:GaeSettings", "how gae is trained"),
+        "vgae": Entry("secateur.encodings.learned.gae_settings:VgaeSettings", "how vgae is trained"),
+        "d-vae": Entry("secateur.encodings.learned.dvae_settings:DvaeSettings", "how d-vae is trained"),
+        "supervised": Entry("secateur.encodings.learned.supervised_settings:SupervisedSettings", "how supervised is trained"),
+        "cate": Entry("secateur.encodings.learned.cate_settings:CateSettings", "how CATE is trained"),
     },
     "predictor": {
         "gp": Entry("secateur.predictors:GaussianProcess", "a Gaussian process"),
@@ -129,9 +140,11 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "bench predictors": Entry(
             "secateur.verbs.bench_predictors:bench_predictors", "Compare predictors and encodings on tables"
         ),
+        "bench encodings": Entry("secateur.verbs.bench_encodings:bench_encodings", "Compare encodings in searches of tables"),
         "bench pruning": Entry("secateur.verbs.bench_pruning:bench_pruning", "Compare pruning methods, strategies and spaces"),
         "encode pretrain": Entry("secateur.verbs.encode_pretrain:encode_pretrain", "Learn an encoding of a space's cells"),
         "encode embed": Entry("secateur.verbs.encode_embed:encode_embed", "Write the vectors of a trained encoding"),
+        "encode show": Entry("secateur.verbs.encode_show:encode_show", "Write a page about a trained encoding"),
     },
     # What a job is made of, by the verb that starts it.
     "run": {
@@ -200,11 +213,12 @@ def find_encoding(text: str) -> Any:
 
 def with_budgets(searcher: str | None) -> bool:
     """Whether a searcher chooses how long its candidates are trained."""
-    return searcher in CATALOGUE["searcher"] and CATALOGUE["searcher"][searcher].budgets
+    name = (searcher or "").partition(":")[0]
+    return name in CATALOGUE["searcher"] and CATALOGUE["searcher"][name].budgets
 
 
 def check_searcher(text: str, serving: str | None = None) -> None:
-    """Check a searcher's name, with the encoding it shall learn from where one is named, as in `bananas:path`."""
+    """Check a searcher's name, with the encoding it shall learn from or move in where one is named, as in `bananas:path`."""
     name, colon, encoding = text.partition(":")
     check("searcher", name, serving)
     if colon:
@@ -212,11 +226,11 @@ def check_searcher(text: str, serving: str | None = None) -> None:
 
 
 def find_searcher(text: str, serving: str | None = None) -> Any:
-    """What makes searchers of such a name. Raises UnknownNameError, ConfigurationError where one learns from no encoding."""
+    """What makes searchers of such a name. Raises UnknownNameError, ConfigurationError where one has no use for encodings."""
     name, colon, encoding = text.partition(":")
     kind = find("searcher", name, serving)
     if not colon:
         return kind
     if not hasattr(kind, "encoded"):
-        raise ConfigurationError(f"`{text}` names an encoding, and `{name}` learns from none.")
+        raise ConfigurationError(f"`{text}` names an encoding, and `{name}` has no use for one.")
     return kind.encoded(encoding)

@@ -113,7 +113,7 @@ def test_old_names_are_hidden() -> None:
 
     assert "bench" in commands()
     assert "proxies" not in commands()
-    assert commands("bench") == ["proxies", "search", "import", "predictors", "pruning"]
+    assert commands("bench") == ["proxies", "search", "import", "predictors", "encodings", "pruning"]
 
 
 def completed(*words: str) -> list[str]:
@@ -128,7 +128,7 @@ def completed(*words: str) -> list[str]:
     ("words", "offered"),
     [
         (["re"], ["resume", "report"]),
-        (["bench", ""], ["proxies", "search", "import", "predictors", "pruning"]),
+        (["bench", ""], ["proxies", "search", "import", "predictors", "encodings", "pruning"]),
         (["prune", "--sp"], ["--space"]),
         (["prune", "--space", ""], ["small", "medium", "layer", "sublayer", "large"]),
         (["prune", "--searcher", "m"], ["mo-rea", "mo-asha"]),

@@ -326,7 +326,7 @@ def parsed_only(words: list[str]) -> bool:
     """Whether a command's options are checked, and it is not run."""
     tasks = [word for before, word in pairwise(words) if before in ("--task", "--preset")]
     hub = words[0] == "evaluate" and not all("colours" in task for task in tasks)
-    published = words[0] == "bench" and any(word.startswith("nb") or word.endswith(".tfrecord") for word in words)
+    published = words[0] in ("bench", "encode") and any(word.startswith("nb") or word.endswith(".tfrecord") for word in words)
     return (
         words[0] in ("demo", "watch")
         or published

@@ -1,7 +1,7 @@
 """Trainings that stop early against whole ones, at equal simulated time, on a surrogate of NAS-Bench-101.
 
     secateur bench import nb101_20k_multifidelity.csv.gz --surrogate
-    python recipes/nasbench/fidelity.py runs/nb101    # → fidelity.csv, fidelity-fronts.csv
+    python recipes/nasbench/fidelity.py runs/nb101 [fidelity …]    # → fidelity.csv, fidelity-fronts.csv
 
 All answers are the surrogate's. Trials at 4, 12, 36 and 108 epochs take the simulated seconds of as many epochs; one that goes
 on takes the difference.
@@ -25,12 +25,16 @@ SECONDS, AT = 300_000, "10000,30000,100000,300000"
 SEEDS = 200
 
 
-def main(folder: str) -> None:
-    """One objective, then accuracy and parameters."""
-    for name, searchers, objectives in (
-        ("fidelity", [*WHOLE, *EARLY], ["validation"]),
-        ("fidelity-fronts", ["random", "local", "mo-rea:20/10", "nsga2", "mo-asha"], ["validation", "parameters"]),
-    ):
+#: Table of results → who searches for what: one objective, and accuracy with parameters.
+ASKED = {
+    "fidelity": ([*WHOLE, *EARLY], ["validation"]),
+    "fidelity-fronts": ([*WHOLE, "mo-asha"], ["validation", "parameters"]),
+}
+
+
+def main(folder: str, *names: str) -> None:
+    for name in names or ASKED:
+        searchers, objectives = ASKED[name]
         found = secateur.bench_search(
             table=[TABLE],
             searcher=searchers,

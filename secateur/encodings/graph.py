@@ -12,11 +12,15 @@ from secateur.spaces.cells import Graph
 
 
 class Shape(NamedTuple):
-    """How a vector is unflattened: for each cell an adjacency matrix (nodes, nodes) and operations (nodes, operations)."""
+    """How a vector is unflattened: for each cell an adjacency matrix (nodes, nodes) and operations (nodes, operations).
+
+    The nodes of `ordered` graphs are known by their places.
+    """
 
     cells: int
     nodes: int
     operations: int
+    ordered: bool = False
 
     def matrices(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges (n · cells, nodes, nodes) and operations (n · cells, nodes, operations) of vectors (n, d), the cells of an
@@ -39,7 +43,8 @@ class GraphEncoding(CellEncoding):
     def __init__(self, space: Space) -> None:
         super().__init__(space)
         self.nodes, self.operations, self.cells = self.frame.nodes, len(self.frame.names), len(self.frame.roles)
-        self._name = {name: i for i, name in enumerate(self.frame.names)}
+        self.names = self.frame.names
+        self._name = {name: i for i, name in enumerate(self.names)}
 
     @property
     def shape(self) -> Shape:

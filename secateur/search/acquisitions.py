@@ -45,6 +45,11 @@ def probability_of_improvement(fitted: Fitted, reference: np.ndarray, seed: int)
     return Scored(fitted, log_chance)
 
 
+def predicted_mean(fitted: Fitted, reference: np.ndarray, seed: int) -> Scored:
+    """What is predicted of a candidate, however unsure it is."""
+    return Scored(fitted, lambda means, deviations, best: means)
+
+
 def upper_confidence_bound(fitted: Fitted, reference: np.ndarray, seed: int, weight: float = 2.0) -> Scored:
     """The mean and `weight` deviations (Srinivas et al. 2010)."""
     return Scored(fitted, lambda means, deviations, best: means + weight * deviations)

@@ -11,6 +11,7 @@ from secateur.architecture import Architecture
 from secateur.objectives import Objective
 from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
+from secateur.search.encoded import Encoded
 from secateur.search.running_front import RunningFront
 from secateur.spaces.base import Space
 from secateur.trial import Trial
@@ -34,6 +35,11 @@ class LocalSearch(Searcher):
         self._climb = RunningFront(len(self.objectives))
         self._restarts = 0
         self._told: set[str] = set()
+
+    @classmethod
+    def encoded(cls, encoding: str) -> Encoded:
+        """The same with steps in an encoding, by name or by the folder of a trained one. Raises UnknownNameError."""
+        return Encoded(cls, encoding)
 
     @cached_property
     def _start(self) -> Architecture:

@@ -12,6 +12,7 @@ from secateur.objectives import Objective
 from secateur.pareto import ranks
 from secateur.rng import Generator
 from secateur.search.base import Searcher, fitting
+from secateur.search.encoded import Encoded
 from secateur.spaces.base import Space
 from secateur.trial import Trial, level
 
@@ -51,6 +52,11 @@ class MoRea(Searcher):
         sample = min(10, (population + 1) // 2) if sample is None else sample
         cls._check(population, sample)
         return {"population": population, "sample": sample}
+
+    @classmethod
+    def encoded(cls, encoding: str) -> Encoded:
+        """The same with mutations in an encoding, by name or by the folder of a trained one. Raises UnknownNameError."""
+        return Encoded(cls, encoding)
 
     def _learn(self, trial: Trial) -> None:
         if trial.complete and level(trial.budget) == self._best.largest:

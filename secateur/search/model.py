@@ -9,6 +9,7 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.encodings import Encoding, UnitCube
+from secateur.encodings.surroundings import surroundings
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
 from secateur.pareto import ranks
@@ -17,6 +18,7 @@ from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
 from secateur.search.feasibility import chance
 from secateur.search.pools import Pool
+from secateur.search.rounds import Rounds
 from secateur.spaces.base import Space
 from secateur.trial import SWEEP, Status, Trial, level
 
@@ -40,7 +42,8 @@ class ModelSearcher(Searcher):
     """A predictor learns from encoded architectures; the candidate that the acquisition function scores highest is next.
 
     The first `initial` proposals are the space's start and random draws. A model is fitted for every `refit` proposals: with
-    more than one, all of them are chosen by what was known when the first was asked. Results that broke a bound never become
+    more than one, all of them are chosen by what was known when the first was asked. With `around`, neighbours of the best
+    follow these proposals (`Rounds`), the nearest in the encoding (L2). Results that broke a bound never become
     numbers: they lower the chance of being feasible that the score is multiplied by. Everything is a function of the history,
     so a resumed search goes on as if it had never stopped. Objectives reach the predictor maximised, with mean 0 and
     deviation 1.
@@ -61,18 +64,22 @@ class ModelSearcher(Searcher):
         pool: Pool | None = None,
         initial: int = 10,
         refit: int = 1,
+        around: int = 0,
         **more: Any,
     ) -> None:
         if initial < 2:
             raise ConfigurationError(f"`initial` must be at least 2, got {initial}: a model needs observations that differ.")
         if refit < 1:
             raise ConfigurationError(f"`refit` must be at least 1, got {refit}.")
+        if around < 0:
+            raise ConfigurationError(f"`around` must be at least 0, got {around}.")
         super().__init__(space, objectives, *base, **more)
         self.acquisition = acquisition
         self.encoding = encoding or UnitCube(space)
         self.predictor = predictor.for_encoding(self.encoding)
         self.pool = pool or Pool(space)
         self.initial, self.refit = initial, refit
+        self._rounds = Rounds(self.objectives, initial, refit, around, self.seed)
         #: How often a model could not be fitted and a random candidate was proposed instead.
         self.fallbacks = 0
         self._spread = 0
@@ -88,6 +95,11 @@ class ModelSearcher(Searcher):
         if max(self._spread + len(self.pending), self.asked) < self.initial or len(complete) < 2:
             start = self.space.start(rng)
             return start if self._is_new(start) else self._unseen(lambda: self.space.sample(rng))
+        base = self._rounds.base(self.asked, self.history)
+        if base is not None:
+            near = surroundings(self.space, self.encoding).around(base, rng)
+            if (found := next(filter(self._is_new, near), None)) is not None:
+                return found
         pool = self.pool.candidates(self._parents(complete), self._is_new, rng)
         if not pool:
             return None
@@ -110,7 +122,7 @@ class ModelSearcher(Searcher):
         """The model of the next proposal; None where none could be fitted."""
         if self.refit == 1:
             return self._fitted(self.history, list(self.pending.values()), rng)
-        first = max(0, self.asked - (self.asked - self.initial) % self.refit)
+        first = self._rounds.first(self.asked, self.history)
         later = (i for i, t in enumerate(self.history) if t.id is not None and t.id >= first)
         known = self.history[: next(later, len(self.history))]
         waiting = [t for number, t in self.pending.items() if number < first]

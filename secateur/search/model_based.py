@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from secateur.catalogue import check_encoding, find, find_encoding
 from secateur.encodings import Encoding
+from secateur.encodings.named import encoding_of
 from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.objectives import Objective
-from secateur.search.acquisitions import expected_improvement, thompson
+from secateur.search.acquisitions import expected_improvement, predicted_mean, thompson
 from secateur.search.base import without_sizes
 from secateur.search.ehvi import expected_gain
 from secateur.search.model import Acquisition, ModelSearcher
@@ -81,15 +81,8 @@ class ModelBased:
         for name in self.encodings:
             reason = find_encoding(name).refuses(space)
             if not reason:
-                return _encoding(space, name), ""
+                return encoding_of(space, name), ""
         return None, reason
-
-
-@lru_cache(maxsize=8)
-def _encoding(space: Space, name: str) -> Encoding:
-    """One for all searches of one space, so that what is kept of it serves all."""
-    made: Encoding = find_encoding(name)(space)
-    return made
 
 
 def _check_botorch() -> None:
@@ -106,6 +99,8 @@ def _check_botorch() -> None:
 WHOLE = {"enumerable": 20_000}
 BO_GP = ModelBased("bo-gp", "gp", ("adjacency", "vector"), pool=WHOLE)
 BO_DNGO = ModelBased("bo-dngo", "dngo", ("adjacency", "vector"), pool=WHOLE)
+#: CATE-DNGO-LS, where the encoding is CATE's (Yan 2022, chapter 4).
+DNGO_LS = ModelBased("dngo-ls", "dngo", ("adjacency", "vector"), predicted_mean, pool=WHOLE, options={"refit": 5, "around": 5})
 #: White et al. (2021): mutations of the best, ten of which are tried for each ensemble.
 BANANAS = ModelBased(
     "bananas",

@@ -72,6 +72,11 @@ class Space(ABC):
     def dimensions(self) -> int:
         """How many numbers describe a point: the d of `encode`."""
 
+    def costs(self, architectures: Sequence[Architecture]) -> np.ndarray | None:
+        """What architectures cost (n, parts), in a unit of the space's own: of a space of cells, for each of the cells that an
+        architecture has. None where the space cannot say."""
+        return None
+
     @abstractmethod
     def size(self) -> int:
         """How many points there are. Points that are the same network (equal keys) count each."""

@@ -146,6 +146,18 @@ class Decoder(ProductSpace):
     def indices(self, architecture: Architecture) -> np.ndarray:
         return np.asarray(self._positions(self.values(architecture)[None])[0])
 
+    def active(self, architecture: Architecture) -> np.ndarray:
+        """All but those of layers that are not there."""
+        out = np.ones(self.dimensions, dtype=bool)
+        used = self._used(self.values(architecture))
+        out[self._heads][used:] = False
+        out[self._inner][used:] = False
+        return out
+
+    def costs(self, architectures: Sequence[Architecture]) -> np.ndarray:
+        """Decoder parameters."""
+        return np.array([[counts.decoder_parameters(a)] for a in architectures], dtype=np.float64).reshape(-1, 1)
+
     def from_indices(self, indices: np.ndarray) -> Architecture:
         """The architecture of positions (D,), repaired where they do not go together: every vector of positions is one."""
         values = np.array([o[int(i)] for o, i in zip(self.options, indices, strict=True)], dtype=np.int64)

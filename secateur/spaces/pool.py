@@ -11,20 +11,20 @@ from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.rng import Generator
 from secateur.spaces.base import Space
+from secateur.spaces.view import View
 
 
-class Pool(Space):
+class Pool(View):
     """The members of a list. A step leads where the space's own step would, or as near to it as a member lies."""
 
     def __init__(self, space: Space, members: Sequence[Architecture]) -> None:
+        super().__init__(space)
         self._members = {a.key: a for a in members}
         if not self._members:
             raise ConfigurationError("a pool needs at least one architecture.")
         self._listed = list(self._members.values())
         self._places = {key: place for place, key in enumerate(self._members)}
         self._points = space.encode_many(self._listed)
-        self.space = space
-        self.name = space.name
 
     def make(self, choices: Mapping[str, Any]) -> Architecture:
         made = self.space.make(choices)
@@ -62,16 +62,6 @@ class Pool(Space):
     def start(self, rng: Generator) -> Architecture:
         return self._listed[int(self._nearest(self.space.start(rng))[0])]
 
-    def encode(self, architecture: Architecture) -> np.ndarray:
-        return self.space.encode(architecture)
-
-    def encode_many(self, architectures: Sequence[Architecture]) -> np.ndarray:
-        return self.space.encode_many(architectures)
-
-    @property
-    def dimensions(self) -> int:
-        return self.space.dimensions
-
     def size(self) -> int:
         return len(self._listed)
 
@@ -86,5 +76,5 @@ class Pool(Space):
 
 
 def whole(space: Space) -> Space:
-    """The space that a pool was taken from; any other is its own."""
-    return whole(space.space) if isinstance(space, Pool) else space
+    """The space that a pool was taken from, or that is seen through a view; any other is its own."""
+    return whole(space.space) if isinstance(space, View) else space

@@ -53,6 +53,10 @@ class ProductSpace(Space):
         """The position (d,) of each dimension's value in its range, from 0."""
         return np.asarray((self.values(architecture) - self._low) // self._step)
 
+    def active(self, architecture: Architecture) -> np.ndarray:
+        """Which dimensions (d,) have an effect on the architecture."""
+        return np.ones(len(self.domains), dtype=bool)
+
     def from_indices(self, indices: np.ndarray) -> Architecture:
         """The architecture of positions (d,) in the ranges."""
         return self.from_values(self._low + self._step * np.asarray(indices, dtype=np.int64))

@@ -13,13 +13,22 @@ from secateur.runs.progress import Progress
 from secateur.verbs.completion import among
 from secateur.verbs.signature import Shown, takes, tells
 
-SpaceName = Annotated[str, typer.Argument(help=f"{listed('space', 'bench')}.", autocompletion=among(names("space", "bench")))]
+#: Cells, and what is a row of choices.
+SPACES = (*names("space", "bench"), "small", "medium", "decoder")
+SpaceName = Annotated[
+    str,
+    typer.Argument(
+        help=f"{listed('space', 'bench')}; with --method cate also small, medium (with --space-option shape=6,12,1536, the "
+        "layers, heads and units of the model) and decoder.",
+        autocompletion=among(SPACES),
+    ),
+]
 
 
 @tells
 @takes(PretrainSettings)
 def encode_pretrain(settings: PretrainSettings, space: SpaceName, *, progress: Shown = True) -> Pretrained:
-    """Learn an encoding of the cells of a space, without training any network of it, and keep it with a card.
+    """Learn an encoding of the architectures of a space, without training any network of it, and keep it with a card.
 
     Searchers and predictors take it by its folder: --searcher bananas:FOLDER, --encoding FOLDER.
 

@@ -59,7 +59,7 @@ def test_an_encoding_is_named_after_a_colon() -> None:
     [
         ("banana", UnknownNameError, "unknown searcher `banana`. Did you mean `bananas`"),
         ("bananas:pat", UnknownNameError, "unknown encoding `pat`. Did you mean `path`"),
-        ("local:path", ConfigurationError, "`local:path` names an encoding, and `local` learns from none."),
+        ("nsga2:path", ConfigurationError, "`nsga2:path` names an encoding, and `nsga2` has no use for one."),
         ("bananas:", UnknownNameError, "unknown encoding ``"),
     ],
 )

@@ -50,6 +50,7 @@ def needed(tmp_path: Path, model_folder: Path, data_file: Path) -> dict[str, dic
         "bench proxies": {"table": table, "to": to},
         "bench search": {"table": ["prune-sst2"], "to": to},
         "bench predictors": {"table": ["prune-sst2"], "to": to},
+        "bench encodings": {"table": ["prune-sst2"], "to": to},
         "encode pretrain": {"space": "nasbench201", "to": to},
         "bench pruning": {"folder": to, "model": [str(model_folder)], "task": [str(data_file)]},
     }

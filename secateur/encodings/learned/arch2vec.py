@@ -12,6 +12,7 @@ from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.figures import generated, rebuilt
 from secateur.encodings.learned.learner import CHUNK, Learner, Task
 from secateur.rng import generator
+from secateur.spaces.base import Space
 from secateur.spaces.cells import CellSpace
 
 
@@ -56,6 +57,7 @@ class Arch2vec(Learner[Arch2vecSettings, Autoencoder]):
                 operations.append(operation_logits.argmax(dim=2).cpu().numpy())
         return np.concatenate(edges), np.concatenate(operations)
 
-    def figures(self, train: Cells, held_out: Cells, space: CellSpace) -> dict[str, float]:
+    def figures(self, train: Cells, held_out: Cells, space: Space) -> dict[str, float]:
         """How well cells that were held out are rebuilt, and what random numbers become."""
+        assert isinstance(space, CellSpace)
         return {**rebuilt(self, held_out.vectors), **generated(self, train.vectors, space, self.seed)}

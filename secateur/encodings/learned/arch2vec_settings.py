@@ -37,6 +37,10 @@ class Arch2vecSettings(LearnerSettings):
         above=0,
         most=1000,
     )
+    graph: str = option(
+        "gin", "Its layers: gin (isomorphism networks) or gcn (convolutions, Kipf & Welling 2016).", known=("gin", "gcn")
+    )
+    variational: bool = option(True, "With noise in training and the divergence; without, a plain autoencoder.")
     as_published: bool = option(False, "All that follows, `clip` and `kl_weight` as in the released code.")
     narrow: bool = option(True, "One more graph layer, as wide as the embedding.")
     operations: str = option(
@@ -54,6 +58,9 @@ class Arch2vecSettings(LearnerSettings):
         given = [name for name in PUBLISHED if getattr(self, name) not in (self.usual(name), PUBLISHED[name])]
         if self.as_published and given:
             found.append(f"`as_published` sets `{given[0]}` to {PUBLISHED[given[0]]}: leave one of them out.")
+        idle = [name for name in ("kl_weight", "kl_rescaled", "log_deviation") if getattr(self, name) != self.usual(name)]
+        if idle and not self.variational:
+            found.append(f"`{idle[0]}` is of the divergence, and without `variational` there is none: leave one of them out.")
         return found
 
     def resolved(self) -> Self:

@@ -1,59 +1,31 @@
-"""The variational graph isomorphism autoencoder of arch2vec (Yan 2022, section 3.3). Imports torch."""
+"""The variational graph isomorphism autoencoder of arch2vec (Yan 2022, section 3.3), or one with graph convolutions or without
+noise. Imports torch."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from secateur.encodings.learned.arch2vec_settings import Arch2vecSettings
-from secateur.encodings.learned.network import Embedder
+from secateur.encodings.learned.graph_encoder import GraphEncoder
 
 
-class GraphLayer(nn.Module):
-    """A layer of a graph isomorphism network: two dense ones, each normalised and rectified, on (1 + ε) times a node plus the
-    sum of its neighbours."""
-
-    def __init__(self, before: int, after: int) -> None:
-        super().__init__()
-        self.epsilon = nn.Parameter(torch.zeros(()))
-        # what is normalised needs no bias
-        self.dense = nn.Sequential(
-            nn.Linear(before, after, bias=False),
-            nn.BatchNorm1d(after),
-            nn.ReLU(),
-            nn.Linear(after, after, bias=False),
-            nn.BatchNorm1d(after),
-            nn.ReLU(),
-        )
-
-    def forward(self, values: Tensor, along: Tensor) -> Tensor:
-        """Values (b, nodes, before) to (b, nodes, after), with messages along the matrices (b, nodes, nodes)."""
-        taken = (1 + self.epsilon) * values + along @ values
-        out: Tensor = self.dense(taken.flatten(0, 1))
-        return out.reshape(*values.shape[:2], -1)
-
-
-class Autoencoder(Embedder):
+class Autoencoder(GraphEncoder):
     """Graphs to a latent vector per node, and back: operations linear in it, edges by the products of two."""
 
-    def __init__(self, operations: int, settings: Arch2vecSettings) -> None:
-        super().__init__(settings.latent)
-        self.s = s = settings.resolved()
-        widths = [operations, *[s.width] * s.layers, *[s.latent] * s.narrow]
-        self.layers = nn.ModuleList(GraphLayer(*two) for two in pairwise(widths))
-        self.mean, self.spread = nn.Linear(widths[-1], s.latent), nn.Linear(widths[-1], s.latent)
-        self.decoder = nn.Linear(s.latent, operations)
+    s: Arch2vecSettings
 
-    def encode(self, edges: Tensor, operations: Tensor) -> tuple[Tensor, Tensor]:
-        """The means and what stands for the deviations, both (b, nodes, latent), of graphs whose edges (b, nodes, nodes) go
-        one way."""
-        along, values = edges + edges.transpose(1, 2), operations
-        for layer in self.layers:
-            values = layer(values, along)
-        return self.mean(values), self.spread(values)
+    def __init__(self, operations: int, settings: Arch2vecSettings) -> None:
+        super().__init__(operations, settings.resolved())
+        self.spread = nn.Linear(self.mean.in_features, self.s.latent) if self.s.variational else None
+        self.decoder = nn.Linear(self.s.latent, operations)
+
+    def encode(self, edges: Tensor, operations: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The means and what stands for the deviations, None where there are none, both (b, nodes, latent), of graphs whose
+        edges (b, nodes, nodes) go one way."""
+        values = self.values(edges, operations)
+        return self.mean(values), None if self.spread is None else self.spread(values)
 
     def decode(self, latent: Tensor) -> tuple[Tensor, Tensor]:
         """The logits of edges (b, nodes, nodes) and operations (b, nodes, operations)."""
@@ -71,29 +43,26 @@ class Autoencoder(Embedder):
     def loss(self, edges: Tensor, operations: Tensor, noise: torch.Generator) -> Tensor:
         """The negative lower bound, weighted: cross-entropy per node and per entry of the matrix, and the divergence per node.
 
-        Edges count above the diagonal, where a cell has them. In evaluation mode there is no noise.
+        Edges count above the diagonal, where a cell has them. In evaluation mode there is no noise, and where it is not
+        variational neither noise nor divergence.
         """
         means, spread = self.encode(edges, operations)
         latent = means
-        if self.training:
+        if self.training and spread is not None:
             latent = latent + (self.variance(spread) / 2).exp() * torch.randn(means.shape, generator=noise, device=means.device)
-            if self.s.dropout:
-                kept = torch.rand(means.shape, generator=noise, device=means.device) >= self.s.dropout
-                latent = latent * kept / (1 - self.s.dropout)
+        if self.training and self.s.dropout:
+            kept = torch.rand(means.shape, generator=noise, device=means.device) >= self.s.dropout
+            latent = latent * kept / (1 - self.s.dropout)
         edge_logits, operation_logits = self.decode(latent)
         if self.s.operations == "softmax":
             named = -(operations * operation_logits.log_softmax(dim=2)).sum(dim=2).mean()
         else:
             named = binary_cross_entropy_with_logits(operation_logits, operations)
         each = binary_cross_entropy_with_logits(edge_logits, edges, reduction="none").triu(1)
+        rebuilt = named + self.s.edge_weight * each.mean()
+        if spread is None:
+            return rebuilt
         divergence = self.divergence(means, spread).mean()
         if self.s.kl_rescaled:
             divergence = divergence / (len(edges) * edges.shape[1])
-        return named + self.s.edge_weight * each.mean() + self.s.kl_weight * divergence
-
-    def embed(self, means: Tensor, operations: Tensor) -> Tensor:
-        """The embeddings (b, latent) of graphs out of their nodes' means: the sum over nodes that are there, or, as published,
-        the mean over all places."""
-        there = operations.sum(dim=2, keepdim=True)
-        pooled = means.mean(dim=1) if self.s.pooling == "mean" else (means * there).sum(dim=1)
-        return self.scaled(pooled)
+        return rebuilt + self.s.kl_weight * divergence

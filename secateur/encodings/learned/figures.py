@@ -10,12 +10,20 @@ from secateur.encodings.graph import Shape
 from secateur.rng import generator
 from secateur.spaces.cells import CellSpace, Graph
 
+#: Figures that are no shares.
+NUMBERS = ("spearman", "rmse")
 #: Draws from the prior, and architectures that are looked at at once.
 SAMPLES, CHUNK = 10_000, 16_384
 
 
+def told(name: str, value: float) -> str:
+    """A figure in words."""
+    return f"{name.replace('_', ' ')} " + (f"{value:.4g}" if name in NUMBERS else f"{100 * value:.2f} %")
+
+
 class Codec(Protocol):
-    """What turns cells into latent nodes and back."""
+    """What turns cells (n) into latent nodes (n, nodes, latent), or one latent vector each (n, 1, latent), and back: edges
+    (n, nodes, nodes) and places of operations (n, nodes), −1 where there is no node."""
 
     shape: Shape
 
@@ -45,14 +53,7 @@ def generated(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, sa
     Where all cells have the same edges, `read_validity` and `read_uniqueness` are those of the operations alone, whatever edges
     were decoded. `spelt_uniqueness` counts graphs as the released code does: decoded edges and unused nodes make a difference.
     """
-    means, deviations = _spread(codec, vectors)
-    drawn = generator(seed, "prior").standard_normal((samples, *means.shape))
-    edges, operations = codec.decode(drawn * deviations + means)
-    names = np.array(space.frame.names, dtype=object)[operations]
-    graphs = [
-        Graph(tuple(row), tuple(zip(*(place.tolist() for place in matrix.nonzero()), strict=True)))
-        for row, matrix in zip(names, edges, strict=True)
-    ]
+    graphs = drawn(codec, vectors, space, seed, samples)
     whole = [space.recognised(graph) for graph in graphs]
     read = whole
     if not space.frame.edges:
@@ -63,6 +64,33 @@ def generated(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, sa
     if not space.frame.edges:
         figures |= {"read_validity": _valid(read), "read_uniqueness": _unique(read)}
     return {**figures, "spelt_uniqueness": len(set(spelt)) / max(1, len(spelt))}
+
+
+def drawn(codec: Codec, vectors: np.ndarray, space: CellSpace, seed: int, samples: int) -> list[Graph]:
+    """The graphs of random latent nodes, scaled and shifted as those of `vectors` lie."""
+    means, deviations = _spread(codec, vectors)
+    noise = generator(seed, "prior").standard_normal((samples, *means.shape))
+    return decoded(codec, noise * deviations + means, space)
+
+
+def decoded(codec: Codec, latent: np.ndarray, space: CellSpace) -> list[Graph]:
+    """The likeliest graphs of latent nodes (n, nodes, latent), unused nodes among theirs."""
+    edges, operations = _ended(*codec.decode(latent))
+    names = np.array([*space.frame.names, ""], dtype=object)[operations]
+    return [
+        Graph(tuple(row), tuple(zip(*(place.tolist() for place in matrix.nonzero()), strict=True)))
+        for row, matrix in zip(names, edges, strict=True)
+    ]
+
+
+def _ended(edges: np.ndarray, operations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Graphs with their last nodes in the last place, where spaces look for the output. Those of fewer nodes, −1 behind their
+    last, had it before."""
+    nodes = operations.shape[1]
+    last, places = np.maximum((operations >= 0).sum(axis=1, keepdims=True) - 1, 0), np.arange(nodes)
+    order = np.where(places < last, places, np.where(places < nodes - 1, places + 1, last))
+    edges = np.take_along_axis(np.take_along_axis(edges, order[:, :, None], axis=1), order[:, None, :], axis=2)
+    return edges, np.take_along_axis(operations, order, axis=1)
 
 
 def _spread(codec: Codec, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

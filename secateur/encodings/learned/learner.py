@@ -20,9 +20,10 @@ from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.network import Embedder
 from secateur.encodings.learned.settings import LearnerSettings
 from secateur.encodings.learned.state import keep, resumed
+from secateur.encodings.learned.steps import Steps
 from secateur.errors import ConfigurationError, StudyError
 from secateur.rng import generator
-from secateur.spaces.cells import CellSpace
+from secateur.spaces.base import Space
 from secateur.writing import whole
 
 #: Graphs that pass through a network at once.
@@ -47,6 +48,8 @@ class Learner(ABC, Generic[S, N]):
     settings: ClassVar[type[LearnerSettings]]
     #: Whether it is trained on cells with their costs.
     priced: ClassVar[bool] = False
+    #: Whether it also learns of spaces without cells, whose architectures are rows of choices.
+    sequences: ClassVar[bool] = False
 
     def __init__(self, shape: Shape, settings: S, seed: int = 0, device: str | torch.device = "cpu") -> None:
         self.shape, self.s, self.seed, self.device = shape, settings.check().resolved(), seed, torch.device(device)
@@ -70,11 +73,15 @@ class Learner(ABC, Generic[S, N]):
         """The embeddings (n, dimensions) of graphs: edges (n, nodes, nodes), operations (n, nodes, operations)."""
 
     @abstractmethod
-    def figures(self, train: Cells, held_out: Cells, space: CellSpace) -> dict[str, float]:
+    def figures(self, train: Cells, held_out: Cells, space: Space) -> dict[str, float]:
         """How well it does on cells that were held out."""
 
     def _optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.network.parameters(), lr=self.s.learning_rate, fused=True)
+        return torch.optim.Adam(self.network.parameters(), lr=self.s.learning_rate, fused=True, capturable=self.on_gpu)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device.type == "cuda"
 
     def _begin(self, epoch: int) -> None:
         """Make the network ready for an epoch."""
@@ -101,33 +108,29 @@ class Learner(ABC, Generic[S, N]):
                 f"`batch` is {self.s.batch}, and there are only {task.examples} {task.named} to train on. Use a smaller one."
             )
         losses = resumed(self.network, optimiser, state, said)
+        steps = Steps(self.network, optimiser, task.loss, self.s.clip)
         with _one_thread():
             for epoch in range(len(losses), self.s.epochs):
-                losses.append(self._epoch(epoch, task, optimiser, advance))
+                losses.append(self._epoch(epoch, task.examples, steps, advance))
                 keep(self.network, optimiser, state, said, losses)
         self.network.eval()
         found = torch.as_tensor(self.embed(cells.vectors), dtype=torch.float32, device=self.device)
         self.network.scale(found.reshape(-1, self.network.dimensions))
         return losses
 
-    def _epoch(self, epoch: int, task: Task, optimiser: torch.optim.Optimizer, advance: Callable[..., None] | None) -> float:
+    def _epoch(self, epoch: int, examples: int, steps: Steps, advance: Callable[..., None] | None) -> float:
         """The mean loss of an epoch. Its batches and noise depend on the seed and its number alone."""
-        steps = -(-task.examples // self.s.batch)
+        batches = -(-examples // self.s.batch)
         self._begin(epoch)
-        noise = torch.Generator(self.device).manual_seed(number(self.seed, "noise", epoch))
-        order = torch.as_tensor(self._order(epoch, task.examples), device=self.device)
+        steps.noise.manual_seed(number(self.seed, "noise", epoch))
+        order = torch.as_tensor(self._order(epoch, examples), device=self.device)
         total = torch.zeros((), device=self.device)
-        for step, part in enumerate(order.split(self.s.batch), 1):
-            loss = task.loss(part, noise)
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            if self.s.clip is not None:
-                torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.s.clip)
-            optimiser.step()
-            total += loss.detach() * len(part)
-            if advance is not None and (step % 100 == 0 or step == steps):
-                advance(epoch * steps + step, self.s.epochs * steps, loss.item())
-        mean = float(total) / task.examples
+        for batch, part in enumerate(order.split(self.s.batch), 1):
+            loss = steps.take(part)
+            total += loss * len(part)
+            if advance is not None and (batch % 100 == 0 or batch == batches):
+                advance(epoch * batches + batch, self.s.epochs * batches, loss.item())
+        mean = float(total) / examples
         if not np.isfinite(mean):
             raise ConfigurationError(
                 f"training diverged in epoch {epoch + 1}: the loss is no longer a number. Use a lower `learning_rate`."

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from secateur.architecture import Architecture, digest
-from secateur.catalogue import find
+from secateur.catalogue import find, names
 from secateur.encodings.base import Encoding
-from secateur.encodings.cells import cell_space
 from secateur.encodings.graph import GraphEncoding
+from secateur.encodings.sequence import as_graphs, graphs_refused
 from secateur.errors import ConfigurationError, StudyError, one_line
 from secateur.paths import checked
 from secateur.spaces.base import Space
 
 #: In the folder: what was trained and how well, its weights, and a training that has not ended.
 CARD, WEIGHTS, STATE = "card.json", "model.safetensors", "training.safetensors"
+#: Operations that an error names at the most.
+MOST_NAMED = 12
 #: Architectures that are made vectors at once.
 CHUNK = 16_384
 
@@ -51,15 +53,18 @@ class Trained:
 
     def refuses(self, space: Space) -> str | None:
         """Why it cannot serve a space, or None where it can: its cells must have the nodes that it was trained on."""
-        if reason := GraphEncoding.refuses(space):
+        of_cells = self.card["space"] in names("space", "bench")
+        if reason := GraphEncoding.refuses(space) if of_cells else graphs_refused(space):
             return reason
-        frame = cell_space(space).frame
-        if [frame.nodes, list(frame.names)] == [self.card["nodes"], self.card["operations"]]:
+        graphs, known = as_graphs(space), self.card["operations"]
+        if [graphs.nodes, list(graphs.names)] == [self.card["nodes"], known]:
             return None
         options = "".join(f", {name}={value}" for name, value in self.card["options"].items())
+        what = "cells" if of_cells else "architectures"
+        listed = ", ".join(known if len(known) <= MOST_NAMED else [*known[:MOST_NAMED], "…"])
         return (
-            f"the encoding in `{self.name}` was trained on `{self.card['space']}`{options}, cells of {self.card['nodes']} "
-            f"nodes ({', '.join(self.card['operations'])}), and cannot serve `{space.name}`, whose cells have others."
+            f"the encoding in `{self.name}` was trained on `{self.card['space']}`{options}, {what} of {self.card['nodes']} "
+            f"nodes ({listed}), and cannot serve `{space.name}`, whose {what} have others."
         )
 
     def __call__(self, space: Space) -> TrainedEncoding:
@@ -88,7 +93,7 @@ class TrainedEncoding(Encoding):
         self.name = trained.name  # type: ignore[misc]
         card = trained.card
         kind = find("learner", card["method"])
-        self._graphs = GraphEncoding(space)
+        self._graphs = as_graphs(space)
         self.model = kind(self._graphs.shape, kind.settings(**card["settings"]), card["seed"])
         self.model.load(trained.folder / WEIGHTS)
 
@@ -105,7 +110,7 @@ class TrainedEncoding(Encoding):
                 vectors = self._graphs.encode(part)
             except (KeyError, IndexError, TypeError, ValueError) as error:
                 raise ConfigurationError(
-                    f"`{self.name}` encodes cells of `{self.space.name}`, and an architecture given is none: {one_line(error)}."
+                    f"`{self.name}` encodes architectures of `{self.space.name}`, and one given is none: {one_line(error)}."
                 ) from error
             found.append(self.model.embed(vectors))
         return np.concatenate(found)

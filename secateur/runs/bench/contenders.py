@@ -1,4 +1,4 @@
-"""The searchers that a bench compares, by name: `local`, `mo-rea:20/5`, `bananas:path`, `local+aimed`."""
+"""The searchers that a bench compares, by name: `local`, `mo-rea:20/5`, `bananas:path`, `mo-rea:20/5:path`, `local+aimed`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from secateur.spaces.pruning.sizes import aimed
 BODY = "body_parameters"
 #: By what factor budgets rise: the first of these whose rungs a table has.
 ETAS = (3, 2, 4)
+#: What may follow a searcher's name: sizes, an encoding, or both.
+DETAIL = re.compile(r"(?:([1-9]\d*)(?:/([1-9]\d*))?(?:$|:(?=.)))?([a-z][a-z-]*|(?![\d/]*$).*/.*)?")
 
 
 @dataclass(frozen=True)
 class Contender:
     """A searcher by name, with a population and the sample drawn from it where they are given (`mo-rea:20`, `mo-rea:20/5`),
-    with another encoding than its own (`bananas:path`, or a trained one by its folder: `bananas:runs/arch2vec`), and with a
-    share of its trials aimed at sizes where it is called so (`local+aimed`): the share and the sizes that `secateur prune` has
-    by default."""
+    with another encoding than its own (`bananas:path`, or a trained one by its folder: `bananas:runs/arch2vec`; after sizes:
+    `mo-rea:20/5:path`), and with a share of its trials aimed at sizes where it is called so (`local+aimed`): the share and the
+    sizes that `secateur prune` has by default."""
 
     name: str
     searcher: str
@@ -45,16 +47,17 @@ class Contender:
         plain, plus, more = text.partition("+")
         name, colon, detail = plain.partition(":")
         check("searcher", name, "bench")
-        sizes = re.fullmatch(r"([1-9]\d*)(?:/([1-9]\d*))?", detail)
-        if (plus and more != "aimed") or (colon and not sizes and not re.fullmatch(r"[a-z][a-z-]*|(?![\d/]*$).*/.*", detail)):
+        found = DETAIL.fullmatch(detail)
+        if (plus and more != "aimed") or (colon and (not detail or not found)):
             raise ConfigurationError(
-                f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path or local+aimed."
+                f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path, mo-rea:20/5:path "
+                "or local+aimed."
             )
-        if colon and not sizes:
-            check_encoding(detail)
-            return cls(text, name, encoding=detail, aimed=bool(plus))
-        population, sample = (int(n) if n else None for n in (sizes.groups() if sizes else (None, None)))
-        return cls(text, name, population, sample, aimed=bool(plus))
+        population, sample, encoding = found.groups() if found else (None, None, None)
+        if encoding:
+            check_encoding(encoding)
+        sizes = {"population": int(population) if population else None, "sample": int(sample) if sample else None}
+        return cls(text, name, **sizes, encoding=encoding, aimed=bool(plus))
 
     def build(self, problem: Problem, seed: int, trials: int, depths: bool) -> Searcher:
         """A new searcher for so many trials. Raises ConfigurationError where it cannot serve the table."""

@@ -39,8 +39,8 @@ class SearchSettings(Settings):
     searcher: list[str] | None = option(
         None,
         f"{listed('searcher', 'bench')}; mo-rea:20 is one with a population of 20, mo-rea:20/5 one that draws samples of 5 "
-        f"from it, bananas:path one with another encoding, local+aimed one with half of its trials aimed at 10 to 70 % of the "
-        f"parameters. Repeat it for several; by default {', '.join(USUAL)}.",
+        f"from it, bananas:path one with another encoding, local:path one with steps in an encoding, local+aimed one with half "
+        f"of its trials aimed at 10 to 70 % of the parameters. Repeat it for several; by default {', '.join(USUAL)}.",
     )
     objective: list[str] | None = option(
         None, "A column of the table to optimise, such as macs; repeat it for several. By default those that the table names."

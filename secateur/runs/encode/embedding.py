@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from secateur.catalogue import find
 from secateur.encodings.learned import Trained
 from secateur.errors import ConfigurationError
-from secateur.runs.encode.material import MOST
+from secateur.runs.encode.material import MOST, made_space
 from secateur.tables.parquet import write_parquet
 from secateur.tables.searchable import open_table
 
@@ -42,7 +41,7 @@ def embed(folder: Path, table: str | None, to: Path) -> Embedded:
         opened = open_table(table)
         space, architectures = opened.space, list({a.key: a for a in opened.table.architectures}.values())
     else:
-        space = find("space", trained.card["space"], "bench")(**trained.card["options"])
+        space = made_space(trained.card["space"], trained.card["options"])
         if space.size() > MOST:
             raise ConfigurationError(f"`{space.name}` has {space.size():,} architectures, too many for a file: give --table.")
         architectures = list(space.every())

@@ -1,4 +1,4 @@
-"""The cells that an encoding is learnt from: all of a space, or as many as are drawn."""
+"""What an encoding is learnt from: all architectures of a space, or as many as are drawn."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.catalogue import find
-from secateur.encodings import GraphEncoding
 from secateur.encodings.learned.cells import Cells
+from secateur.encodings.sequence import as_graphs
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.rng import generator
-from secateur.spaces.cells import CellSpace
+from secateur.spaces.base import Space
+from secateur.spaces.pruning import Shape
 
-#: Of a space of more points than the first, so many cells are drawn (Yan 2022, section 3.4).
-MOST, DRAWN = 1_000_000, 600_000
+#: Of a space of more points than the first, so many cells are drawn (Yan 2022, section 3.4), or rows of choices.
+MOST, DRAWN, ROWS = 1_000_000, 600_000, 100_000
 #: Cells that are made vectors at once, and how often new ones are drawn in the place of repeated ones.
 CHUNK, ROUNDS = 16_384, 20
 #: Each cell that NAS-Bench-201 has trained counts, whether or not it computes the same as another.
 USUAL: Mapping[str, Mapping[str, Any]] = {"nasbench201": {"merged": False}}
 
 
-def cell_space(name: str, given: Sequence[str]) -> tuple[CellSpace, dict[str, Any]]:
-    """A space of cells by name, with options as they are typed, and these as they were understood.
+def named_space(name: str, given: Sequence[str]) -> tuple[Space, dict[str, Any]]:
+    """A space by name, with options as they are typed, and these as they were understood.
 
     Raises UnknownNameError, ConfigurationError.
     """
-    kind = find("space", name, "bench")
-    known = inspect.signature(kind).parameters
+    known = inspect.signature(find("space", name)).parameters
     options = dict(USUAL.get(name, {}))
     for text in given:
         option, equals, value = text.partition("=")
@@ -40,7 +40,16 @@ def cell_space(name: str, given: Sequence[str]) -> tuple[CellSpace, dict[str, An
         if option not in known:
             raise UnknownNameError(f"option of {name}", option, known)
         options[option] = _understood(text, value, str(known[option].annotation))
-    return kind(**options), options
+    if "shape" in known and "shape" not in options:
+        raise ConfigurationError(f"`{name}` needs the model's layers, heads and units: --space-option shape=6,12,1536.")
+    return made_space(name, options), options
+
+
+def made_space(name: str, options: Mapping[str, Any]) -> Space:
+    """A space by name with options as `named_space` has understood them."""
+    shaped = {"shape": Shape(*options["shape"])} if "shape" in options else {}
+    space: Space = find("space", name)(**{**options, **shaped})
+    return space
 
 
 def _understood(text: str, value: str, kind: str) -> Any:
@@ -53,23 +62,28 @@ def _understood(text: str, value: str, kind: str) -> Any:
         if not value.isdecimal():
             raise ConfigurationError(f"`space_option` {text}: it is a whole number.")
         return int(value)
+    if kind == "Shape":
+        numbers = value.split(",")
+        if len(numbers) != 3 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
+            raise ConfigurationError(f"`space_option` {text}: it is layers, heads and units, such as 6,12,1536.")
+        return [int(part) for part in numbers]
     return value.split(",") if kind.startswith("Sequence") else value
 
 
-def cells_of(space: CellSpace, cells: int | None, seed: int) -> np.ndarray:
-    """Different cells as vectors (n, d) of 0 and 1, a byte each, one cell per vector: all of the space, or `cells` that are
-    drawn. Where an architecture has several, each counts."""
-    size, roles = space.size(), len(space.frame.roles)
-    wanted = cells if cells is not None else size * roles if size <= MOST else DRAWN
+def cells_of(space: Space, cells: int | None, seed: int, priced: bool = False) -> Cells:
+    """Different cells, one each: all of the space, or `cells` that are drawn. Where an architecture has several, each counts;
+    of a space without cells an architecture is one. `priced`: with their costs, where the space can say them."""
+    graphs, size = as_graphs(space), space.size()
+    roles = graphs.cells
+    wanted = cells if cells is not None else size * roles if size <= MOST else ROWS if graphs.shape.ordered else DRAWN
     few = size > MOST or wanted <= size // 10
-    found = vectors_of(space, _drawn(space, -(-wanted // roles), seed) if few else space.every())
+    found = parts_of(space, _drawn(space, -(-wanted // roles), seed) if few else space.every(), priced)
     if roles > 1:
-        found = found.reshape(len(found) * roles, -1)
-        found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
+        found = found[np.sort(np.unique(found.vectors, axis=0, return_index=True)[1])]
     return found[generator(seed, "some").permutation(len(found))[:wanted]] if wanted < len(found) else found
 
 
-def _drawn(space: CellSpace, wanted: int, seed: int) -> Iterator[Architecture]:
+def _drawn(space: Space, wanted: int, seed: int) -> Iterator[Architecture]:
     """Different cells at random; fewer than wanted where the space has hardly as many."""
     rng, seen = generator(seed, "cells"), set[str]()
     for _ in range(ROUNDS):
@@ -81,14 +95,17 @@ def _drawn(space: CellSpace, wanted: int, seed: int) -> Iterator[Architecture]:
             return
 
 
-def vectors_of(space: CellSpace, architectures: Iterable[Architecture]) -> np.ndarray:
-    """Architectures as vectors (n, d) of 0 and 1, a byte each."""
-    encoding = GraphEncoding(space)
-    found = [np.zeros((0, encoding.dimensions), dtype=np.uint8)]
+def parts_of(space: Space, architectures: Iterable[Architecture], priced: bool = False) -> Cells:
+    """The cells of architectures as vectors (n, d) of 0 and 1, a byte each."""
+    encoding = as_graphs(space)
+    width = encoding.dimensions // encoding.cells
+    vectors, costs = [np.zeros((0, width), dtype=np.uint8)], [np.zeros(0)]
     left = iter(architectures)
     while part := list(islice(left, CHUNK)):
-        found.append(encoding.encode(part).astype(np.uint8))
-    return np.concatenate(found)
+        vectors.append(encoding.encode(part).astype(np.uint8).reshape(-1, width))
+        if priced and (found := space.costs(part)) is not None:
+            costs.append(found.ravel())
+    return Cells(np.concatenate(vectors), np.concatenate(costs) if len(costs) > 1 else None)
 
 
 def split(cells: Cells, held_out: float, seed: int) -> tuple[Cells, Cells]:

@@ -26,7 +26,7 @@ def _united(name: str) -> tuple[str, Any, Any]:
     """A field for a setting of some methods: None stands for the method's own default. Bounds are left to the methods."""
     kinds = {method: METHODS[method] for method in HAVING[name]}
     options = [kind.options()[name] for kind in kinds.values()]
-    panel = None if name in LearnerSettings.options() else ", ".join(kinds)
+    panel = "Training" if name in LearnerSettings.options() else "Methods"
     known = {value: None for one in options for value in one.known or ()}
     united = Option(_about(name, kinds), panel=panel, flag=options[0].flag, known=tuple(known) or None)
     hint = reduce(or_, [kind.hints()[name] for kind in kinds.values()], None)
@@ -40,9 +40,16 @@ def _about(name: str, kinds: dict[str, type[LearnerSettings]]) -> str:
     usual = {method: default_said(None if value is False else value) for method, value in values.items()}
     said, stands = set(abouts.values()), set(usual.values())
     if len(said) > 1:
-        return " ".join(f"{method}: {about}{_default(usual[method])}" for method, about in abouts.items())
-    each = ", ".join(f"{method} {value}" for method, value in usual.items() if value)
-    return said.pop() + _default(stands.pop() if len(stands) == 1 else each)
+        texts = _alike({method: about + _default(usual[method]) for method, about in abouts.items()})
+        return " ".join(f"{methods}: {text}" for text, methods in texts.items())
+    each = "; ".join(f"{methods} {value}" for value, methods in _alike(usual).items() if value)
+    whose = "" if len(kinds) == len(METHODS) else f"{', '.join(kinds)}: "
+    return whose + said.pop() + _default(stands.pop() if len(stands) == 1 else each)
+
+
+def _alike(said: dict[str, str]) -> dict[str, str]:
+    """What is said of methods → those that it is said of."""
+    return {text: ", ".join(method for method in said if said[method] == text) for text in dict.fromkeys(said.values())}
 
 
 def _default(said: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.spaces.base import Space
@@ -40,6 +42,10 @@ class CellSpace(Space):
     @abstractmethod
     def parameters(self, architecture: Architecture) -> int | None:
         """The trainable parameters of the network that the benchmark builds; None where it names no network."""
+
+    def costs(self, architectures: Sequence[Architecture]) -> np.ndarray | None:
+        """The parameters."""
+        return np.array([[self.parameters(a)] for a in architectures], dtype=np.float64).reshape(-1, 1)
 
     def picture(self, architecture: Architecture) -> str:
         """The cells as an SVG drawing."""

@@ -20,6 +20,10 @@ from secateur.spaces.product import ProductSpace
 ROLES = ("normal", "reduction")
 #: The two cells before.
 INPUTS = ("c_{k-2}", "c_{k-1}")
+#: Per position, of C = 16 channels: a separable convolution is k² · C + C² twice, a dilated one once.
+MULTIPLY_ADDS = {
+    f"{kind}_conv_{k}x{k}": times * (k**2 * 16 + 16**2) for kind, times in (("sep", 2), ("dil", 1)) for k in (3, 5)
+}
 #: More have more than 2⁶³ cells.
 MOST_NODES = 4
 
@@ -140,6 +144,13 @@ class Darts(ProductSpace, CellSpace):
     def parameters(self, architecture: Architecture) -> None:
         """No benchmark fixes the network around the cells."""
         return None
+
+    def costs(self, architectures: Sequence[Architecture]) -> np.ndarray:
+        """Multiply-adds of each cell's convolutions per position, where a network has 16 channels."""
+        roles = ROLES[:1] if self.shared else ROLES
+        cells: list[Any] = [a[role] for a in architectures for role in roles]
+        found = [sum(MULTIPLY_ADDS.get(name, 0) for name, _ in cell) for cell in cells]
+        return np.array(found, dtype=np.float64).reshape(-1, len(roles))
 
 
 def _graph(genotype: Genotype) -> Graph:

@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from html import escape
+from typing import NamedTuple
 
 from secateur.spaces.cells.graph import Graph
 
 #: Sizes in pixels.
 WIDE, HIGH, BESIDE, BELOW, MARGIN, TITLE = 118, 26, 44, 16, 12, 20
+#: In a narrow drawing: what lies beside a node, around its name, and a letter of it.
+NARROW, AROUND, LETTER = 24, 12, 6
 #: The page's colours, with what to use where the drawing stands alone.
 LINE, TEXT, END = "var(--muted,#5b6675)", "var(--text,#1c2430)", "var(--track,#d5dbe3)"
 FILLS = {"conv": "#bcd9f2", "pool": "#f6dfae", "skip": "#cdebd3", "none": "#eef1f5"}
 
 
-def drawn(cells: Mapping[str, Graph]) -> str:
+class Look(NamedTuple):
+    """How wide nodes are and what lies between two columns, in pixels, and the names that are written otherwise."""
+
+    wide: int = WIDE
+    beside: int = BESIDE
+    names: Mapping[str, str] = {}
+
+    @classmethod
+    def narrow(cls, names: Iterable[str]) -> Look:
+        """Nodes of these names as narrow as they can be, with short names."""
+        written = {name: short(name) for name in names}
+        return cls(AROUND + LETTER * max(map(len, written.values())), NARROW, written)
+
+
+#: Names in full.
+WIDELY = Look()
+
+
+def short(name: str) -> str:
+    """An operation in a few letters: `conv 3×3` of `nor_conv_3x3` or `conv3x3-bn-relu`, `max 3×3`, `sep 5×5`, `skip`."""
+    plain = re.sub(r"^nor_|-bn-relu$|_connect$", "", name)
+    plain = re.sub(r"^(avg|max|sep|dil)_?(?:pool|conv)", r"\1", plain)
+    return re.sub(r"[_-]?(\d)x(\d)", r" \1×\2", plain)
+
+
+def drawn(cells: Mapping[str, Graph], look: Look = WIDELY) -> str:
     """The cells, one below the other, each under its role."""
     parts, top, right = [], MARGIN, 0
     for role, graph in cells.items():
-        inner, width, height = _cell(graph)
+        inner, width, height = _cell(graph, look)
         label = f'<text x="{MARGIN}" y="{TITLE - 8}" font-weight="bold" fill="{TEXT}">{escape(role)}</text>'
         parts.append(f'<g transform="translate(0,{top})">{label}<g transform="translate({MARGIN},{TITLE})">{inner}</g></g>')
         top, right = top + TITLE + height + MARGIN, max(right, width + 2 * MARGIN)
@@ -38,21 +67,20 @@ def described(graph: Graph) -> str:
     return ", ".join(f"{name} of {' and '.join(of)}" if of else name for name, of in zip(names, sources, strict=True))
 
 
-def _cell(graph: Graph) -> tuple[str, int, int]:
+def _cell(graph: Graph, look: Look) -> tuple[str, int, int]:
     """What is drawn of a cell, its width and its height."""
-    rows, depths = rows_of(graph), graph.depths()
+    rows, depths, step = rows_of(graph), graph.depths(), look.wide + look.beside
     lines = []
     for source, target in graph.edges:
         at, path = rows[source, depths[source]], []
         for depth in range(depths[source] + 1, depths[target] + 1):
             to = rows[target if depth == depths[target] else source, depth]
-            path.append(_curve(depth, at, to) + (f"H{depth * (WIDE + BESIDE) + WIDE}" if depth < depths[target] else ""))
+            path.append(_curve(depth * step, look.beside, at, to) + (f"H{depth * step + look.wide}" * (depth < depths[target])))
             at = to
-        start = f"M{depths[source] * (WIDE + BESIDE) + WIDE} {_middle(rows[source, depths[source]])}"
+        start = f"M{depths[source] * step + look.wide} {_middle(rows[source, depths[source]])}"
         lines.append(f'<path d="{start}{"".join(path)}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>')
-    boxes = [_box(name, depths[node] * (WIDE + BESIDE), rows[node, depths[node]]) for node, name in enumerate(graph.operations)]
-    width, height = max(depths) * (WIDE + BESIDE) + WIDE, (max(rows.values()) + 1) * (HIGH + BELOW) - BELOW
-    return "".join(lines + boxes), width, height
+    boxes = [_box(name, depths[node] * step, rows[node, depths[node]], look) for node, name in enumerate(graph.operations)]
+    return "".join(lines + boxes), max(depths) * step + look.wide, (max(rows.values()) + 1) * (HIGH + BELOW) - BELOW
 
 
 def rows_of(graph: Graph) -> dict[tuple[int, int], int]:
@@ -82,17 +110,26 @@ def _middle(row: int) -> int:
     return row * (HIGH + BELOW) + HIGH // 2
 
 
-def _curve(depth: int, above: int, below: int) -> str:
-    """From the column before to this one."""
-    end = depth * (WIDE + BESIDE)
-    half = end - BESIDE // 2
+def _curve(end: int, beside: int, above: int, below: int) -> str:
+    """From the column before to the one that begins at `end`."""
+    half = end - beside // 2
     return f"C{half} {_middle(above)} {half} {_middle(below)} {end} {_middle(below)}"
 
 
-def _box(name: str, x: int, row: int) -> str:
+def _box(name: str, x: int, row: int, look: Look) -> str:
     y = row * (HIGH + BELOW)
-    fill = next((colour for part, colour in FILLS.items() if part in name), END)
     return (
-        f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="5" fill="{fill}" stroke="{LINE}"/>'
-        f'<text x="{x + WIDE // 2}" y="{y + 17}" text-anchor="middle" fill="#1c2430">{escape(name)}</text>'
+        f'<rect x="{x}" y="{y}" width="{look.wide}" height="{HIGH}" rx="5" fill="{fill(name)}" stroke="{LINE}"/>'
+        f'<text x="{x + look.wide // 2}" y="{y + 17}" text-anchor="middle" fill="{ink(name)}">'
+        f"{escape(look.names.get(name, name))}</text>"
     )
+
+
+def fill(name: str) -> str:
+    """The colour of a node."""
+    return next((colour for part, colour in FILLS.items() if part in name), END)
+
+
+def ink(name: str) -> str:
+    """The colour of a name on its node: fills are light in both themes, ends are the page's."""
+    return TEXT if fill(name) == END else "#1c2430"

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import overload
 
 from secateur.architecture import Architecture
+from secateur.spaces.base import Space
 from secateur.spaces.cells.nasbench101 import NasBench101
 
 
@@ -32,3 +33,8 @@ class EveryCell(Sequence[Architecture]):
             return [self[i] for i in range(*place.indices(len(self)))]
         number = range(len(self))[place]
         return self.space.spelt(self.space.numbered(number), self.keys[number])
+
+
+def listed(space: Space) -> Sequence[Architecture]:
+    """Every network of a space once; those of NAS-Bench-101 are made when they are asked for."""
+    return EveryCell(space) if isinstance(space, NasBench101) else tuple(space.every())

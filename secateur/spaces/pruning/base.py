@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -56,6 +56,14 @@ class PruningSpace(ProductSpace):
         """
         rounded = np.ceil if least else np.floor
         return lambda at: self.from_indices(rounded(np.minimum(1.0, at / weights) * (self._count - 1)).astype(np.int64))
+
+    def costs(self, architectures: Sequence[Architecture]) -> np.ndarray:
+        """The share of the layers' parameters, where a feed-forward part has twice those of attention, as usual."""
+        plans = [self.plan(a).layers for a in architectures]
+        heads = np.array([sum(layer.heads.count for layer in layers) for layers in plans], dtype=np.float64)
+        units = np.array([sum(layer.units.count for layer in layers) for layers in plans], dtype=np.float64)
+        share = heads / max(self.shape.heads, 1) + 2 * units / max(self.shape.units, 1)
+        return (share / (3 * self.shape.layers))[:, None]
 
     def values(self, architecture: Architecture) -> np.ndarray:
         return self.values_of(dict(architecture.choices))

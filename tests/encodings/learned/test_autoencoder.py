@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from secateur.encodings.learned.arch2vec_settings import PUBLISHED, Arch2vecSettings
-from secateur.encodings.learned.autoencoder import Autoencoder, GraphLayer
+from secateur.encodings.learned.autoencoder import Autoencoder
+from secateur.encodings.learned.graph_encoder import GraphLayer
 from secateur.errors import ConfigurationError
 
 TINY = Arch2vecSettings(width=6, layers=2, latent=3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from secateur.encodings import GraphEncoding
-from secateur.encodings.learned.figures import generated, rebuilt
+from secateur.encodings.learned.figures import generated, rebuilt, told
 from secateur.spaces.cells import NasBench101, NasBench201
 
 
@@ -67,6 +67,24 @@ def test_draws_of_nasbench101_are_counted_pruned() -> None:
     vectors = encoding.encode([space.largest()])
     found = generated(Fake(encoding, edges, names), vectors, space, 0, samples=3)
     assert found == pytest.approx({"validity": 2 / 3, "uniqueness": 1 / 2, "spelt_uniqueness": 1.0})
+
+
+def test_draws_of_fewer_nodes() -> None:
+    """Behind their last node there is none: the same cell as one that has an unused node before its output, and no cell where
+    the last is no output or there is none at all."""
+    space = NasBench101(nodes="2..4")
+    encoding = GraphEncoding(space)
+    edges = np.zeros((4, 4, 4), dtype=int)
+    edges[:3, 0, 1] = edges[[0, 2], 1, 2] = edges[1, 1, 3] = 1
+    names = np.array([[0, 1, 4, -1], [0, 1, 2, 4], [0, 1, 2, -1], [-1, -1, -1, -1]])
+    vectors = encoding.encode([space.largest()])
+    found = generated(Fake(encoding, edges, names), vectors, space, 0, samples=4)
+    assert found == pytest.approx({"validity": 2 / 4, "uniqueness": 1 / 2, "spelt_uniqueness": 1.0})
+
+
+def test_figures_in_words() -> None:
+    assert told("read_validity", 0.25) == "read validity 25.00 %"
+    assert told("rmse", 1.18349) == "rmse 1.183"
 
 
 def test_draws_lie_as_the_cells_do() -> None:

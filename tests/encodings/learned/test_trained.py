@@ -70,7 +70,7 @@ def test_architectures_of_other_spaces_are_refused(folder: Path) -> None:
     encoding = Trained(folder)(NasBench101(nodes="2..4"))
     larger = next(a for a in NasBench101(nodes="5").every())
     for wrong in (NasBench201().smallest(), larger):
-        with pytest.raises(ConfigurationError, match="encodes cells of `nasbench101`, and an architecture given is none"):
+        with pytest.raises(ConfigurationError, match="encodes architectures of `nasbench101`, and one given is none"):
             encoding.encode([wrong])
 
 

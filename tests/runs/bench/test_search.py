@@ -209,8 +209,10 @@ def test_another_objective(table: Path) -> None:
 def test_refusals(table: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown searcher `locl`"):
         bench(table, searcher=["locl"])
-    for wrong in ("mo-rea:0", "mo-rea:4/", "mo-rea:4/0", "mo-rea:", "local+aim"):
-        with pytest.raises(ConfigurationError, match="or one with more: mo-rea:20, mo-rea:20/5, bananas:path or local"):
+    for wrong in ("mo-rea:0", "mo-rea:4/", "mo-rea:4/0", "mo-rea:", "mo-rea:4:", "mo-rea:path:4", "local+aim"):
+        with pytest.raises(
+            ConfigurationError, match="or one with more: mo-rea:20, mo-rea:20/5, bananas:path, mo-rea:20/5:path"
+        ):
             bench(table, searcher=[wrong])
     with pytest.raises(ConfigurationError, match="needs a table with `body_parameters`"):
         bench(table, searcher=["local+aimed"])

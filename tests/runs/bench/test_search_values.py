@@ -239,8 +239,8 @@ def test_refusals(table: Path) -> None:
         bench(table, queries=3, seconds=5.0)
     with pytest.raises(ConfigurationError, match="unknown encoding `pat`"):
         bench(table, searcher=["ehvi:pat"])
-    with pytest.raises(ConfigurationError, match="names an encoding, and `random` learns from none"):
-        bench(table, searcher=["random:vector"])
+    with pytest.raises(ConfigurationError, match="names an encoding, and `nsga2` has no use for one"):
+        bench(table, searcher=["nsga2:vector"])
     write_searchable(table, [{k: v for k, v in row.items() if k != "seconds"} for row in rows()], SAID)
     assert open_table(str(table)).table.seconds is None
     with pytest.raises(ConfigurationError, match="the table `toy` has no times"):

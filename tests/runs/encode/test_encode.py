@@ -16,7 +16,7 @@ from secateur.cli import app
 from secateur.encodings.learned import Trained
 from secateur.encodings.learned.arch2vec import Arch2vec
 from secateur.errors import ConfigurationError, Stopped, StudyError, UnknownNameError
-from secateur.runs.encode.material import cell_space, cells_of
+from secateur.runs.encode.material import cells_of, named_space
 from secateur.spaces.cells import Darts, NasBench101, NasBench201
 from secateur.tables.searchable import write_searchable
 
@@ -91,26 +91,26 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_cells_of_a_space() -> None:
-    space, options = cell_space("nasbench201", [])
+    space, options = named_space("nasbench201", [])
     assert options == {"merged": False}
-    assert len(cells_of(cell_space("nasbench201", [TWO])[0], None, 0)) == 64
-    assert len(cells_of(cell_space("nasbench201", [TWO])[0], 40, 0)) == 40
-    some = [cells_of(space, 50, seed) for seed in (0, 0, 1)]
+    assert len(cells_of(named_space("nasbench201", [TWO])[0], None, 0)) == 64
+    assert len(cells_of(named_space("nasbench201", [TWO])[0], 40, 0)) == 40
+    some = [cells_of(space, 50, seed).vectors for seed in (0, 0, 1)]
     assert some[0].dtype == np.uint8
     assert len(np.unique(some[0], axis=0)) == 50
     assert np.array_equal(some[0], some[1])
     assert not np.array_equal(some[0], some[2])
-    darts, _ = cell_space("darts", ["shared=true", "nodes=1"])
+    darts, _ = named_space("darts", ["shared=true", "nodes=1"])
     assert isinstance(darts, Darts)
     assert darts.shared
-    both, _ = cell_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3"])
-    alone, _ = cell_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3", "shared=true"])
+    both, _ = named_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3"])
+    alone, _ = named_space("darts", ["nodes=1", "operations=skip_connect,max_pool_3x3", "shared=true"])
     assert both.size() == alone.size() ** 2
-    cells = [{tuple(row) for row in cells_of(space, None, 0).tolist()} for space in (both, alone)]
+    cells = [{tuple(row) for row in cells_of(space, None, 0).vectors.tolist()} for space in (both, alone)]
     assert cells[0] == cells[1], "each cell once, whatever its role"
     assert len(cells_of(both, None, 0)) == len(cells[0]) == 4
-    assert cells_of(cell_space("darts", [])[0], 7, 0).shape == (7, 15 * (15 + 11))
-    few, options = cell_space("nasbench101", ["nodes=4", "edges=3..5"])
+    assert cells_of(named_space("darts", [])[0], 7, 0).vectors.shape == (7, 15 * (15 + 11))
+    few, options = named_space("nasbench101", ["nodes=4", "edges=3..5"])
     assert isinstance(few, NasBench101)
     assert len(cells_of(few, None, 0)) == few.size()
 
@@ -118,8 +118,8 @@ def test_the_cells_of_a_space() -> None:
 def test_drawn_cells_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a space that is not enumerated, as many as were asked for, or all that were found."""
     monkeypatch.setattr("secateur.runs.encode.material.MOST", 10)
-    space, _ = cell_space("nasbench201", [TWO])
-    assert len(np.unique(cells_of(space, 60, 0), axis=0)) == 60
+    space, _ = named_space("nasbench201", [TWO])
+    assert len(np.unique(cells_of(space, 60, 0).vectors, axis=0)) == 60
     assert 60 < len(cells_of(space, 100, 0)) <= 64
 
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("brief")
     [
         {"space": "medium", "searcher": "local", "heads": "1..", "units": ":4"},
         {"space": "large", "searcher": "mo-rea", "polish": False, "order": False},
+        {"space": "medium", "searcher": "mo-rea:vector", "population": 4, "polish": False, "order": False},
         {"space": "medium", "searcher": "bo-dngo", "polish": False, "order": False, "trials": 12},
         {"space": "small", "searcher": "bananas", "polish": False, "order": False, "trials": 12},
         {"space": "layer", "searcher": "reinforce", "objectives": ["error"], "polish": False, "order": False},
