@@ -44,6 +44,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "ehvi": Entry("secateur.search:Ehvi", "Bayesian optimisation of the hypervolume"),
         "bo-gp": Entry("secateur.search.model_based:BO_GP", "Bayesian optimisation with a Gaussian process"),
         "bo-dngo": Entry("secateur.search.model_based:BO_DNGO", "Bayesian optimisation with a network, DNGO"),
+        "dngo": Entry("secateur.search.model_based:DNGO", "the same, five for each network"),
         "dngo-ls": Entry("secateur.search.model_based:DNGO_LS", "what DNGO predicts to be best, then neighbours of the best"),
         "bananas": Entry("secateur.search.model_based:BANANAS", "mutations of the best, chosen by an ensemble of networks"),
         "bo-gcn": Entry("secateur.search.model_based:BO_GCN", "Bayesian optimisation with graph convolutions", ("bench",)),

@@ -5,10 +5,10 @@ python recipes/nasbench/tables.py    # writes them into README.md, between their
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
-from kept import HERE, mean_ranks, rows_of
+from kept import HERE, markdown, mean_ranks, rows_of
+from kept import filled as filled_with
 
 #: Yan (2022), table 3.3: validation and test accuracy on CIFAR-10 after 1.2e4 simulated seconds (about 100 queries), 500 runs.
 PAPER = {
@@ -29,11 +29,6 @@ def family(searcher: str) -> str:
     return searcher.partition(":")[0]
 
 
-def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    body = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *body])
-
-
 def search() -> str:
     """Validation / test accuracy at 200 epochs of what was found on CIFAR-10, by searcher and queries."""
     found = {(row["searcher"], int(row["queries"])): row for row in rows("search.csv")}
@@ -52,7 +47,7 @@ def search() -> str:
         paper = " / ".join(part.split()[0] for part in PAPER[family(searcher)]) if family(searcher) in PAPER else "–"
         spread = f"{float(row['cifar10_test@200 deviation']):.2f}" if row else "–"
         lines.append([searcher, *(told(searcher, q) for q in at), spread, paper])
-    return _table(["searcher", *(f"{q} queries" for q in at), "deviation of test at 100", "paper, about 100"], lines)
+    return markdown(["searcher", *(f"{q} queries" for q in at), "deviation of test at 100", "paper, about 100"], lines)
 
 
 def tuning() -> str:
@@ -61,7 +56,7 @@ def tuning() -> str:
         [family, ", ".join(f"{searcher.partition(':')[2]} {rank:.2f}" for searcher, rank in several.items())]
         for family, several in mean_ranks().items()
     ]
-    return _table(["family", "settings by mean rank, the chosen one first"], lines)
+    return markdown(["family", "settings by mean rank, the chosen one first"], lines)
 
 
 def fidelity() -> str:
@@ -81,7 +76,7 @@ def _by_seconds(name: str) -> str:
     lines = [
         [s, *(f"{float(found[s, t]['regret']):.3f} ± {float(found[s, t]['regret_error']):.3f}" for t in at)] for s in searchers
     ]
-    return _table(["searcher", *(f"{t:,} s" for t in at)], lines)
+    return markdown(["searcher", *(f"{t:,} s" for t in at)], lines)
 
 
 def predictors() -> str:
@@ -98,7 +93,7 @@ def predictors() -> str:
                 encoding = max({e for e, _ in mine}, key=lambda e: sum(float(mine[e, n]["spearman"]) for n in sizes))
                 told = [f"{float(mine[encoding, n]['spearman']):.3f}" for n in sizes]
                 lines.append([table, features, predictor, encoding, ", ".join(told), f"{sizes}"[1:-1]])
-    return _table(["table", "features", "predictor", "best encoding", "Spearman", "after so many networks"], lines)
+    return markdown(["table", "features", "predictor", "best encoding", "Spearman", "after so many networks"], lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -112,11 +107,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def filled(text: str) -> str:
     """The text with the tables between their marks."""
-    for name, table in TABLES.items():
-        text = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, made=table: f"{m[1]}{made()}\n{m[2]}", text, flags=re.DOTALL
-        )
-    return text
+    return filled_with(text, TABLES)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ def upper_confidence_bound(fitted: Fitted, reference: np.ndarray, seed: int, wei
     return Scored(fitted, lambda means, deviations, best: means + weight * deviations)
 
 
+#: Those whose scores are the same for every seed.
+STEADY = (expected_improvement, probability_of_improvement, predicted_mean, upper_confidence_bound)
+
+
 def thompson(fitted: Fitted, reference: np.ndarray, seed: int) -> Scored:
     """A draw for each candidate by itself: independent Thompson sampling, as BANANAS has it (White et al. 2021)."""
     rng = generator(seed, "thompson")

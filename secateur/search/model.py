@@ -15,6 +15,7 @@ from secateur.objectives import Objective
 from secateur.pareto import ranks
 from secateur.predictors import Fitted, Predictor
 from secateur.rng import Generator, generator
+from secateur.search.acquisitions import STEADY
 from secateur.search.base import Searcher
 from secateur.search.feasibility import chance
 from secateur.search.pools import Pool
@@ -85,6 +86,8 @@ class ModelSearcher(Searcher):
         self._spread = 0
         #: The last model with what it depends on.
         self._kept: tuple[Any, Learnt | None] = (None, None)
+        #: What it depended on, and the places of a whole space by its scores.
+        self._order: tuple[Any, list[int]] = (None, [])
 
     def _learn(self, trial: Trial) -> None:
         # The depths of one pass lie on one line of the space: they inform the model, but are no spread to start it from.
@@ -100,6 +103,9 @@ class ModelSearcher(Searcher):
             near = surroundings(self.space, self.encoding).around(base, rng)
             if (found := next(filter(self._is_new, near), None)) is not None:
                 return found
+        whole = self.pool.every if self.refit > 1 and self.acquisition in STEADY else None
+        if whole is not None and (learnt := self._learnt(rng)) is not None:
+            return self._best_of(whole, learnt)
         pool = self.pool.candidates(self._parents(complete), self._is_new, rng)
         if not pool:
             return None
@@ -109,6 +115,14 @@ class ModelSearcher(Searcher):
             return pool[int(rng.integers(len(pool)))]
         score = self._scores(learnt)
         return self.pool.best(pool, lambda some: score(self.pool.encoded(some, self.encoding)), self._is_new, rng)
+
+    def _best_of(self, every: list[Architecture], learnt: Learnt) -> Architecture | None:
+        """The new one that scores highest of a whole space, which one model scores once."""
+        asked, _ = self._kept
+        if self._order[0] != asked:
+            scores = self._scores(learnt)(self.pool.encoded(every, self.encoding))
+            self._order = asked, np.argsort(-scores, kind="stable").tolist()
+        return next((every[place] for place in self._order[1] if self._is_new(every[place])), None)
 
     def _parents(self, complete: list[Trial]) -> list[Architecture]:
         """What candidates are mutated from: the front, and the best of the rest up to the pool's number."""

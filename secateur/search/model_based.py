@@ -99,6 +99,8 @@ def _check_botorch() -> None:
 WHOLE = {"enumerable": 20_000}
 BO_GP = ModelBased("bo-gp", "gp", ("adjacency", "vector"), pool=WHOLE)
 BO_DNGO = ModelBased("bo-dngo", "dngo", ("adjacency", "vector"), pool=WHOLE)
+#: arch2vec-BO and CATE-DNGO, where the encoding is theirs: five for each model (Yan 2022, chapters 3 and 4).
+DNGO = ModelBased("dngo", "dngo", ("adjacency", "vector"), pool=WHOLE, options={"refit": 5})
 #: CATE-DNGO-LS, where the encoding is CATE's (Yan 2022, chapter 4).
 DNGO_LS = ModelBased("dngo-ls", "dngo", ("adjacency", "vector"), predicted_mean, pool=WHOLE, options={"refit": 5, "around": 5})
 #: White et al. (2021): mutations of the best, ten of which are tried for each ensemble.

@@ -39,12 +39,13 @@ class Pool:
         self.space = space
         self.draws, self.children = draws, draws if children is None else children
         self.crossed, self.parents, self.refined, self.each = crossed, parents, refined, each
-        self._every = _whole(space) if space.size() <= enumerable else None
+        #: All candidates, where the space has few enough.
+        self.every = _whole(space) if space.size() <= enumerable else None
 
     def candidates(self, parents: Sequence[Architecture], new: New, rng: Generator) -> list[Architecture]:
         """New architectures, each network once."""
-        if self._every is not None:
-            return [a for a in self._every if new(a)]
+        if self.every is not None:
+            return [a for a in self.every if new(a)]
 
         def child() -> Architecture:
             a, b = parents[int(rng.integers(len(parents)))], parents[int(rng.integers(len(parents)))]
@@ -55,7 +56,7 @@ class Pool:
 
     def encoded(self, architectures: Sequence[Architecture], encoding: Encoding) -> np.ndarray:
         """The vectors (k, d) of candidates. Those of a whole space are computed once."""
-        if self._every is None:
+        if self.every is None:
             return encoding.encode(architectures)
         rows, vectors = _encoded_whole(self.space, encoding)
         return np.asarray(vectors[[rows[a.key] for a in architectures]])
@@ -63,7 +64,7 @@ class Pool:
     def best(self, pool: list[Architecture], score: Score, new: New, rng: Generator) -> Architecture:
         """The candidate with the highest score, those near the best ones included where the pool is not the whole space."""
         scores = score(pool)
-        if self._every is None and self.refined:
+        if self.every is None and self.refined:
             top = [pool[i] for i in np.argsort(-scores, kind="stable")[: self.refined]]
             near = _unique((self.space.mutate(a, rng) for a in top for _ in range(self.each)), new, pool)
             pool = pool + near

@@ -13,7 +13,7 @@ from secateur.errors import ConfigurationError, UnknownNameError
 from secateur.objectives import Objective
 from secateur.predictors import Dngo
 from secateur.search import LocalSearch, MoRea, Random
-from secateur.search.model_based import DNGO_LS
+from secateur.search.model_based import DNGO, DNGO_LS
 from secateur.spaces.cells import Darts, NasBench101, NasBench201
 from secateur.spaces.cells.nasbench101_counts import parameters
 from secateur.testing.searchers import Build, SearcherContract
@@ -43,6 +43,7 @@ SEARCHERS = {
     "local:path": find_searcher("local:path"),
     "local:vector": find_searcher("local:vector"),
     "mo-rea:path": partial(find_searcher("mo-rea:path"), population=5, sample=3),
+    "dngo": partial(DNGO, predictor=Dngo(width=5, layers=1, steps=10), initial=4, refit=2),
     "dngo-ls": partial(DNGO_LS, predictor=Dngo(width=5, layers=1, steps=10), initial=4, refit=2, around=2),
     "dngo-ls:path": partial(DNGO_LS.encoded("path"), predictor=Dngo(width=5, layers=1, steps=10), initial=4, refit=3),
 }

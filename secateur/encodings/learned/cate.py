@@ -81,7 +81,8 @@ class Cate(Learner[CateSettings, CateNetwork]):
 
     def _inside(self, tokens: Tensor) -> Tensor:
         """The operations that nodes between the first and the last have."""
-        return tokens[inner(tokens, self.network.absent)].unique().long()
+        found: Tensor = tokens[inner(tokens, self.network.absent)].unique()  # type: ignore[no-untyped-call]
+        return found.long()
 
     def _guessed(self, two: Graphs, known: Tensor, noise: torch.Generator) -> tuple[Tensor, Tensor]:
         """Logits (b · 2 · nodes, operations) of pairs (b, 2, …) of which some operations were masked, and these operations,

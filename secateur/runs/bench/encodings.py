@@ -21,7 +21,7 @@ from secateur.runs.progress import Progress
 from secateur.settings import MOST_TRIALS, Settings, option, shared
 
 #: What depends on an encoding, and the searchers in which nothing else does.
-SUBROUTINES = {"sample": ("random",), "perturb": ("local", "mo-rea"), "predict": ("bo-dngo", "bananas")}
+SUBROUTINES = {"sample": ("random",), "perturb": ("local", "mo-rea"), "predict": ("dngo", "bananas")}
 #: Fitted in the cube of the time that the others take.
 GP = "bo-gp"
 

@@ -110,7 +110,7 @@ def test_what_was_searched_is_not_searched_again(table: Path, monkeypatch: pytes
 def test_all_parts(table: Path) -> None:
     study = bench(table, seeds=2, queries=11, subroutine=None, gp=True, encoding=["path", "vector"])
     assert list(study.subroutines) == ["sample", "perturb", "predict"]
-    assert study.searchers == ["random", "local", "mo-rea", "bo-dngo", "bananas", "bo-gp"]
+    assert study.searchers == ["random", "local", "mo-rea", "dngo", "bananas", "bo-gp"]
     assert study.encodings == ["path", "vector"]
     assert study.said()[1].startswith("Values are those of the network with the best objective so far")
     page = (table.parent / "out" / "encodings.html").read_text(encoding="utf-8")

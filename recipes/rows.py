@@ -1,0 +1,42 @@
+"""Tables of results: rows that are measured again take the place of the old ones, and pages show tables computed from files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a table; none where there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def replace_rows(path: Path, rows: list[dict[str, Any]], by: tuple[str, ...]) -> None:
+    """Write rows to a table, in the place of those that have the same values of some columns."""
+    new = {tuple(str(row[name]) for name in by) for row in rows}
+    kept = [row for row in rows_of(path) if tuple(row[name] for name in by) not in new]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([*kept, *({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)])
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table as a page has it."""
+    body = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *body])
+
+
+def filled(text: str, tables: Mapping[str, Callable[[], str]]) -> str:
+    """The text with the tables between their marks."""
+    for name, table in tables.items():
+        text = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, made=table: f"{m[1]}{made()}\n{m[2]}", text, flags=re.DOTALL
+        )
+    return text
