@@ -26,9 +26,9 @@ TRAINED = {name: f"runs/arch2vec/nb201-{name}" for name in ("text", "bound", "pu
 CATE = "runs/cate/nb201"
 ELSEWHERE = ("cifar100_validation", "imagenet16_validation")
 #: Compared with every encoding.
-WAYS = ("dngo", "dngo-ls", "bananas")
+WAYS = ("dngo", "dngo-ls")
 #: What needs no learnt encoding, as recipes/nasbench has tuned it.
-PLAIN = ("random", "local", "mo-rea:20/20", "reinforce", "bananas:path", "dngo:adjacency", "dngo-ls:adjacency")
+PLAIN = ("random", "local", "mo-rea:20/20", "reinforce", "bananas:path", "dngo:adjacency")
 VALIDATION, TEST = "cifar10_validation@200", "cifar10_test@200"
 
 

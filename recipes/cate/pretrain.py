@@ -27,7 +27,6 @@ MIDDLE = {"method": "cate", "layers": 6, "cross_layers": 6}
 TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
     "indirect": ("nasbench101", {"method": "cate", "epochs": 2}),
     "direct": ("nasbench101", {"method": "cate", "epochs": 2, "dependencies": "direct"}),
-    "wide": ("nasbench101", {"method": "cate", "epochs": 2, "inner": 256}),
     "small-indirect": ("nasbench101", SMALL),
     "small-direct": ("nasbench101", {**SMALL, "dependencies": "direct"}),
     "nb201": ("nasbench201", {"method": "cate", "epochs": 21, "batch": 256}),

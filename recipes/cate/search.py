@@ -23,8 +23,8 @@ import secateur  # noqa: E402
 from secateur.spaces.cells import CateOutside  # noqa: E402
 from secateur.tables.searchable import open_table, write_searchable  # noqa: E402
 
-POOL = ["adjacency", "path", "runs/arch2vec/nb101-bound", "runs/cate/small-indirect", "runs/cate/small-direct"]
-POOL += ["runs/cate/indirect", "runs/cate/direct", "runs/cate/wide"]
+POOL = ["adjacency", "runs/arch2vec/nb101-bound", "runs/cate/small-indirect", "runs/cate/small-direct"]
+POOL += ["runs/cate/indirect", "runs/cate/direct"]
 OUTSIDE = ["adjacency", "path", "runs/cate/arch2vec-inside", "runs/cate/inside"]
 METRIC = "validation@108"
 
@@ -59,7 +59,7 @@ def outside(folder: Path) -> None:
     write_searchable(path, rows, said)
     found = secateur.bench_search(
         table=[str(path)],
-        searcher=["random", *(f"{way}:{encoding}" for encoding in OUTSIDE for way in ("dngo", "dngo-ls"))],
+        searcher=["random", *(f"dngo:{encoding}" for encoding in OUTSIDE)],
         seeds=200,
         queries=50,
         at="20,35,50",

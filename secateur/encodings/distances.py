@@ -1,4 +1,4 @@
-"""Squared L2 distances of many vectors from a point: of bits they are counted, of other numbers computed."""
+"""L2 distances of many vectors from a point: of bits they are counted, of other numbers computed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from secateur.rng import Generator
 
 #: Vectors that are made at once.
 CHUNK = 16_384
-#: Of the widest dimension and of the largest squared norm: numbers, and squared distances, that differ by less are equal.
+#: Of the widest dimension: numbers that differ by less are equal.
 ROUNDING = 1e-5
+#: Of the largest squared norm: squares of distances below this are computed again from differences, as products are too rough.
+ROUGH = 1e-2
 
 
 class Distances(Protocol):
-    """The different vectors among n: `place` (n,) says which of the p different ones each is. Squared distances that differ by
-    less than `rounding` are equal."""
+    """The different vectors among n: `place` (n,) says which of the p different ones each is. Distances that differ by less
+    than `rounding` are equal."""
 
     rounding: float
     place: np.ndarray
 
     def of(self, point: np.ndarray) -> np.ndarray:
-        """The squared distances (p,) of the different vectors from a point (d,)."""
+        """The distances (p,) of the different vectors from a point (d,)."""
 
     def drawn(self, rng: Generator) -> np.ndarray:
         """A point (d,), uniform in the smallest box around the vectors."""
@@ -34,14 +36,15 @@ class Distances(Protocol):
 class Bits:
     """Vectors of 0 and 1, packed: 364 bits of each cell of NAS-Bench-101 take 20 MB. `parts`: (n, d), one below the other."""
 
-    rounding = 0.5
+    rounding = 0.01
 
     def __init__(self, parts: Sequence[np.ndarray]) -> None:
         self._words = -(-parts[0].shape[1] // 64)
         self._low = np.logical_and.reduce([part.all(axis=0) for part in parts])
         self._high = np.logical_or.reduce([part.any(axis=0) for part in parts])
         packed = np.concatenate([self._packed(part) for part in parts])
-        vectors, self.place = np.unique(packed, axis=0, return_inverse=True)
+        vectors, place = np.unique(packed, axis=0, return_inverse=True)
+        self.place = place.reshape(-1)  # numpy 2.0 gives it the shape of a column
         self._vectors = np.ascontiguousarray(vectors.T)
 
     def _packed(self, bits: np.ndarray) -> np.ndarray:
@@ -54,7 +57,7 @@ class Bits:
         total = np.zeros(self._vectors.shape[1], dtype=np.uint16)
         for words, word in zip(self._vectors, self._packed(point[None] > 0.5)[0], strict=True):
             total += np.bitwise_count(words ^ word)
-        return total.astype(np.float32)
+        return np.sqrt(total.astype(np.float64))
 
     def drawn(self, rng: Generator) -> np.ndarray:
         return np.asarray(np.where(rng.random(len(self._low)) < 0.5, self._low, self._high), dtype=float)
@@ -62,7 +65,7 @@ class Bits:
 
 class Numbers:
     """Vectors of any numbers, in single precision: 64 of each cell of NAS-Bench-101 take 108 MB. `parts`: (n, d), one below the
-    other. Those that differ by rounding only are the same."""
+    other. Those that are equal to five digits are the same."""
 
     def __init__(self, parts: Sequence[np.ndarray]) -> None:
         vectors = np.concatenate([part.astype(np.float32) for part in parts])
@@ -76,11 +79,15 @@ class Numbers:
         vectors -= self._centre.astype(np.float32)
         self._vectors = vectors
         self._norms = np.einsum("nd,nd->n", vectors, vectors)
-        self.rounding = ROUNDING * max(float(self._norms.max()), 1e-12)
+        self._rough = ROUGH * max(float(self._norms.max()), 1e-12)
+        self.rounding = ROUNDING * width
 
     def of(self, point: np.ndarray) -> np.ndarray:
         shifted = (point - self._centre).astype(np.float32)
-        return np.asarray(self._norms - 2 * (self._vectors @ shifted) + shifted @ shifted)
+        found = (self._norms - 2 * (self._vectors @ shifted) + shifted @ shifted).astype(np.float64)
+        near = np.flatnonzero(found <= self._rough)
+        found[near] = ((self._vectors[near].astype(np.float64) - shifted) ** 2).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(found, 0.0)))
 
     def drawn(self, rng: Generator) -> np.ndarray:
         return np.asarray(rng.uniform(self._low, self._high))

@@ -12,17 +12,17 @@ from secateur.encodings.base import Encoding
 from secateur.encodings.graph import GraphEncoding, Shape
 from secateur.spaces.base import Space
 from secateur.spaces.cells import CellSpace
+from secateur.spaces.domains import Range
 from secateur.spaces.pool import whole
 from secateur.spaces.product import ProductSpace
 
-INPUT, OUTPUT = "input", "output"
+OUTPUT = "output"
 
 
 class SequenceEncoding(Encoding):
     """A chain as `GraphEncoding` has graphs: an input, a node for each choice that has an effect, and an output.
 
-    A node's operation is the value chosen. Choices of one range share the names of their values, and nodes are known by their
-    places.
+    A node's operation is the value chosen. Choices of the same values share their names, and nodes are known by their places.
     """
 
     name = "sequence"
@@ -34,10 +34,13 @@ class SequenceEncoding(Encoding):
         inner = whole(space)
         assert isinstance(inner, ProductSpace)
         self._inner = inner
-        ranges = list(dict.fromkeys(inner.domains))
-        self.names = (INPUT, *(f"{r}={value}" for r in ranges for value in r.members()), OUTPUT)
+        self._order = np.array([d for d, _ in inner.choices_read()])
+        ranges = list(dict.fromkeys(values for _, values in inner.choices_read()))
+        #: The first says whose choices they are.
+        whose = " ".join([inner.name, str(getattr(inner, "backbone", ""))]).strip()
+        self.names = (whose, *(f"{_said(r)}={value}" for r in ranges for value in r), OUTPUT)
         starts = dict(zip(ranges, 1 + np.cumsum([0, *map(len, ranges)]), strict=False))
-        self._first = np.array([starts[domain] for domain in inner.domains])
+        self._first = np.array([starts[values] for _, values in inner.choices_read()])
         self.nodes, self.operations, self.cells = len(inner.domains) + 2, len(self.names), 1
 
     @classmethod
@@ -45,7 +48,7 @@ class SequenceEncoding(Encoding):
         inner = whole(space)
         if not isinstance(inner, ProductSpace):
             return f"`{space.name}` is neither a space of cells nor one of a row of choices."
-        names = 2 + sum(map(len, set(inner.domains)))
+        names = 2 + sum(map(len, {values for _, values in inner.choices_read()}))
         nodes = len(inner.domains) + 2
         if nodes * (nodes + names) > cls.most:
             return (
@@ -66,13 +69,21 @@ class SequenceEncoding(Encoding):
         edges = np.zeros((len(architectures), self.nodes, self.nodes))
         operations = np.zeros((len(architectures), self.nodes, self.operations))
         for row, architecture in enumerate(architectures):
-            there = self._inner.active(architecture)
-            chosen = (self._first + self._inner.indices(architecture))[there]
+            there = self._inner.active(architecture)[self._order]
+            chosen = (self._first + self._inner.indices(architecture)[self._order])[there]
             length = len(chosen) + 2
             operations[row, np.arange(length), [0, *chosen, self.operations - 1]] = 1
             edges[row, np.arange(length - 1), np.arange(1, length)] = 1
         flat = [edges.reshape(len(edges), self.nodes**2), operations.reshape(len(edges), self.nodes * self.operations)]
         return np.concatenate(flat, axis=1)
+
+
+def _said(values: tuple[int, ...]) -> str:
+    """Values as a range, where they are one, or listed."""
+    step = values[1] - values[0] if len(values) > 1 else 1
+    if list(values) == list(range(values[0], values[-1] + 1, step)):
+        return str(Range(values[0], values[-1], step))
+    return ",".join(map(str, values))
 
 
 def as_graphs(space: Space) -> GraphEncoding | SequenceEncoding:

@@ -89,9 +89,9 @@ class Listed(Surroundings):
             yield from (self._every[int(row)] for row in (here if rng is None else rng.permutation(here)))
 
     def _others(self, architecture: Architecture) -> np.ndarray:
-        """The squared distances (p,) of places from an architecture, that of its own infinite."""
+        """The distances (p,) of places from an architecture, that of its own infinite."""
         found = self._distances.of(self.encoding.encode([architecture])[0])
-        found[np.abs(found) <= self._distances.rounding] = np.inf
+        found[found <= self._distances.rounding] = np.inf
         return found
 
     def _nearest(self, architecture: Architecture, near: int) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +170,7 @@ class Explored(Surroundings):
     def _by_distance(self, some: Iterable[Architecture], point: np.ndarray, rng: Generator) -> list[Architecture]:
         """Each network once, by its distance."""
         different = list({a.key: a for a in some}.values())
-        found = ((self.encoding.encode(different) - point) ** 2).sum(axis=1)
+        found = np.sqrt(((self.encoding.encode(different) - point) ** 2).sum(axis=1))
         order = np.lexsort((rng.random(len(different)), np.round(found / self._distances.rounding)))
         return [different[place] for place in order]
 

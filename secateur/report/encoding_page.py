@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from secateur.architecture import Architecture
+from secateur.encodings.learned.figures import NUMBERS
 from secateur.report.cell_drawings import drawings
 from secateur.report.charts import BLUE, GREEN, GREY, LEGEND, MARGIN, Figure, figure, graph_objects, line, plain_axis
 from secateur.report.data import Row
@@ -80,7 +81,7 @@ def facts(data: EncodingData) -> list[tuple[str, str]]:
 def card_table(data: EncodingData) -> Table:
     """The figures that the card tells."""
     rows: list[Row] = [
-        {"figure": name.replace("_", " "), "value": value, "shown_as": "share" if 0 <= value <= 1 else "number"}
+        {"figure": name.replace("_", " "), "value": value, "shown_as": "number" if name in NUMBERS else "share"}
         for name, value in (data.card.get("figures") or {}).items()
         if value is not None
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secateur.architecture import Architecture
+from secateur.errors import ConfigurationError
 from secateur.rng import Generator
 from secateur.search.base import Searcher
 from secateur.search.encoded import Encoded
@@ -16,6 +17,8 @@ class Random(Searcher):
     @classmethod
     def encoded(cls, encoding: str) -> Encoded:
         """The same with draws in an encoding, by name or by the folder of a trained one. Raises UnknownNameError."""
+        if cls is not Random:
+            raise ConfigurationError(f"`{cls.name}:{encoding}` names an encoding, and `{cls.name}` has no use for one.")
         return Encoded(cls, encoding, draws=True)
 
     def _propose(self, rng: Generator) -> Architecture | None:

@@ -25,7 +25,7 @@ class Reinforce(Searcher):
     the rank among the results of that batch, so that the few that are far off do not outweigh the rest.
 
     The policy is a function of the results in the order told: a resumed search learns them again. `entropy` is of choices that
-    are spelt; `deviation` and `discount` are of ways in an encoding, whose `rate` and `batch` are 0.01 and 16 (0.003 and 10).
+    are spelt; `deviation` and `discount` are of ways in an encoding, whose `rate` and `batch` are 0.03 and 16 (0.003 and 10).
     """
 
     name = "reinforce"
@@ -43,7 +43,7 @@ class Reinforce(Searcher):
         batch: int | None = None,
         entropy: float = 0.03,
         deviation: float = 1.0,
-        discount: float = 0.8,
+        discount: float = 0.0,
         **more: Any,
     ) -> None:
         if deviation <= 0 or not 0 <= discount <= 1:

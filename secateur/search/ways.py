@@ -84,7 +84,7 @@ class Going(Way):
     what is learnt follows from the results alone.
     """
 
-    rate, batch, episodes = 0.01, 16, True
+    rate, batch, episodes = 0.03, 16, True
     #: Points that are drawn: in a space that cannot be listed, all that lies near one may have been tried.
     draws: ClassVar[int] = 4
 

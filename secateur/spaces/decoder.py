@@ -146,6 +146,12 @@ class Decoder(ProductSpace):
     def indices(self, architecture: Architecture) -> np.ndarray:
         return np.asarray(self._positions(self.values(architecture)[None])[0])
 
+    def choices_read(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Layer after layer: what is absent stands at the end."""
+        layers = np.arange(self._heads.start, self._heads.stop)
+        order = [*range(FIRST), *np.stack([layers, layers + self._slots], axis=1).ravel().tolist()]
+        return [(d, tuple(self.options[d])) for d in order]
+
     def active(self, architecture: Architecture) -> np.ndarray:
         """All but those of layers that are not there."""
         out = np.ones(self.dimensions, dtype=bool)

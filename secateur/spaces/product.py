@@ -53,6 +53,10 @@ class ProductSpace(Space):
         """The position (d,) of each dimension's value in its range, from 0."""
         return np.asarray((self.values(architecture) - self._low) // self._step)
 
+    def choices_read(self) -> list[tuple[int, tuple[int, ...]]]:
+        """The dimensions in the order in which a reader would name them, each with its values."""
+        return [(d, domain.members()) for d, domain in enumerate(self.domains)]
+
     def active(self, architecture: Architecture) -> np.ndarray:
         """Which dimensions (d,) have an effect on the architecture."""
         return np.ones(len(self.domains), dtype=bool)

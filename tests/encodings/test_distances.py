@@ -19,7 +19,7 @@ def test_against_differences(kind: type, width: int) -> None:
     vectors[7] = vectors[3]
     found = kind([vectors[:100], vectors[100:]])
     point = (rng.random(width) < 0.5).astype(float) if bits else rng.standard_normal(width)
-    expected = ((vectors.astype(float) - point) ** 2).sum(axis=1)
+    expected = np.sqrt(((vectors.astype(float) - point) ** 2).sum(axis=1))
     assert found.of(point)[found.place] == pytest.approx(expected, rel=1e-5, abs=0 if bits else found.rounding)
     assert found.place[7] == found.place[3]
     assert len(found.of(point)) == len(np.unique(vectors, axis=0))
@@ -65,3 +65,13 @@ def test_parts_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = distances(some, encoding)
     assert np.array_equal(whole.of(point)[whole.place], parts.of(point)[parts.place])
     assert CHUNK > 7
+
+
+def test_vectors_that_lie_close_together_are_told_apart() -> None:
+    """A cluster of a ten-thousandth of the width far from the others: the nearest are in the right order."""
+    rng = generator(3)
+    close = 0.7 + 1e-4 * rng.random((40, 16))
+    found = Numbers([rng.random((500, 16)), close])
+    expected = np.sqrt(((close - close[0]) ** 2).sum(axis=1))
+    assert found.of(close[0])[found.place[500:]] == pytest.approx(expected, abs=1e-6)
+    assert (found.of(close[0]) <= found.rounding).sum() == 1

@@ -18,10 +18,10 @@ DECODER = Decoder(layers="1..3", width="64", inner="128..256:64", heads=(2, 4), 
 
 def test_a_row_of_choices() -> None:
     encoding = SequenceEncoding(MEDIUM)
-    assert encoding.names == ("input", "0..3=0", "0..3=1", "0..3=2", "0..3=3", "0..8:4=0", "0..8:4=4", "0..8:4=8", "output")
+    assert encoding.names == ("medium", "0..3=0", "0..3=1", "0..3=2", "0..3=3", "0..8:4=0", "0..8:4=4", "0..8:4=8", "output")
     edges, operations = encoding.shape.matrices(encoding.encode([MEDIUM.make({"heads": [1, 3], "units": [8, 0]})]))
     assert [encoding.names[i] for i in operations[0].argmax(axis=1)] == [
-        "input",
+        "medium",
         "0..3=1",
         "0..8:4=8",
         "0..3=3",
@@ -52,3 +52,19 @@ def test_what_makes_graphs_of_a_space() -> None:
     assert said is not None
     assert "too many to learn an encoding of" in said
     assert SequenceEncoding.refuses(NasBench101()) == "`nasbench101` is neither a space of cells nor one of a row of choices."
+
+
+def test_values_are_told_apart() -> None:
+    """Those of choices that have other values, or of another backbone or space, have other names."""
+    options = {"layers": "2..4", "width": "128..256:64", "inner": "512..1024:512", "heads": (2, 4, 8), "factor": (4,)}
+    one, other = (SequenceEncoding(Decoder(b, **options, embedding=(128, 256, 512))) for b in ("gpt2", "transformer_xl"))
+    assert {"2..4=3", "128..256:64=192", "2,4,8=4", "128,256,512=256", "512..1024:512=512"} <= set(one.names)
+    assert one.names[0] == "decoder gpt2"
+    assert one.names[0] != other.names[0]
+    wide = SequenceEncoding(Decoder(**{**options, "width": "256..384:64"}, embedding=(128, 256, 512)))
+    assert wide.names != one.names
+    space = one.space
+    made = {"backbone": "gpt2", "width": 128, "heads": [2, 4], "inner": [512, 1024], "embedding": 256, "factor": 4}
+    read = one.shape.matrices(one.encode([space.make(made)]))[1][0]
+    named = [one.names[i] for i in read.argmax(axis=1)[: int(read.sum())]]
+    assert named[-5:] == ["2,4,8=2", "512..1024:512=512", "2,4,8=4", "512..1024:512=1024", "output"], "layer after layer"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from secateur.search.reinforce import Reinforce
+from secateur.search.ways import Spelling
 
 REAL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "nasbench" / "nb201_15625.csv.gz"
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbench"
@@ -46,8 +47,8 @@ def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe:
     for family, settings in recipe.FAMILIES.items():
         tried = {row["searcher"] for row in rows("tuning.csv") if row["family"] == family}
         assert not tried or tried == ({str(s) for s in policies.SETTINGS} if family == "reinforce" else set(settings))
-    default = signature(Reinforce).parameters
-    best = f"reinforce:{default['rate'].default:g}/{default['entropy'].default:g}/{default['batch'].default}"
+    entropy = signature(Reinforce).parameters["entropy"].default
+    best = f"reinforce:{Spelling.rate:g}/{entropy:g}/{Spelling.batch}"
     assert next(iter(load_recipe("nasbench/kept.py").mean_ranks()["reinforce"])) == best
 
 

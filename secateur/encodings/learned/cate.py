@@ -63,13 +63,17 @@ class Cate(Learner[CateSettings, CateNetwork]):
     def _pairs(self, cells: Cells, *path: str) -> Tensor:
         if cells.costs is None:
             raise ConfigurationError("`cate` pairs architectures of like cost, and this space cannot say what its own cost.")
-        delta = self.s.delta or max(LIKE * float(np.ptp(cells.costs)), np.finfo(np.float64).tiny)
+        delta = self.s.delta or LIKE * float(np.ptp(cells.costs))
         found = like_pairs(cells.costs, delta, self.s.pairs, generator(self.seed, "pairs", *path))
         return torch.as_tensor(found, device=self.device)
 
     def _task(self, cells: Cells) -> Task:
         graphs, pairs = self._read(*self._graphs(cells.vectors)), self._pairs(cells)
         known = self._inside(graphs.tokens)
+        if not len(known):
+            raise ConfigurationError("nothing can be learnt: no architecture has a node between the first and the last.")
+        if not len(pairs):
+            raise ConfigurationError("there are no two architectures that cost about the same. Use a larger `delta`.")
 
         def loss(part: Tensor, noise: torch.Generator) -> Tensor:
             logits, wanted = self._guessed(graphs.of(pairs[part]), known, noise)
@@ -110,6 +114,8 @@ class Cate(Learner[CateSettings, CateNetwork]):
         """How many masked operations of architectures that were held out are named, and how many would be by always naming the
         one that is most common."""
         graphs, pairs = self._read(*self._graphs(held_out.vectors)), self._pairs(held_out, "held out")
+        if not len(pairs):
+            return {}
         some = generator(self.seed, "some pairs").permutation(len(pairs))[:LOOKED_AT]
         pairs = pairs[torch.as_tensor(some, device=self.device)]
         known = self._inside(graphs.tokens)

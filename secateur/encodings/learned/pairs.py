@@ -13,6 +13,7 @@ def like_pairs(costs: np.ndarray, delta: float, each: int, rng: Generator) -> np
 
     What is sorted by cost has its others in one window, so that this takes n log n steps.
     """
+    delta = max(delta, 2 * float(np.spacing(np.abs(costs).max(initial=0.0))))  # a window always has its own place
     order = np.argsort(costs, kind="stable")
     ascending = costs[order]
     low = np.searchsorted(ascending, ascending - delta, side="right")

@@ -26,7 +26,8 @@ class Steps:
         self.device = next(network.parameters()).device
         #: What losses draw from.
         self.noise = torch.Generator(self.device)
-        self._taken = 0
+        #: Steps that were not recorded, and how many examples the last of them had: the last batch of an epoch has fewer.
+        self._taken, self._last = 0, torch.Size()
         #: A recorded step: the places that it reads, and the loss that it leaves.
         self._graph: torch.cuda.CUDAGraph | None = None
         self._places, self._left = torch.zeros(0), torch.zeros(())
@@ -38,10 +39,10 @@ class Steps:
             return self._eager(part)
         if self._mode != self._network.training:  # what was recorded is of the other mode
             self._mode, self._graph, self._taken = self._network.training, None, 0
-        if self._graph is None and self._taken >= BEFORE:
+        if self._graph is None and self._taken >= BEFORE and part.shape == self._last:
             self._record(part)
         if self._graph is None or part.shape != self._places.shape:
-            self._taken += 1
+            self._taken, self._last = self._taken + 1, part.shape
             return self._beside(part)
         self._places.copy_(part)
         self._graph.replay()

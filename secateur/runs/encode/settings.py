@@ -11,7 +11,7 @@ from typing import Any
 from secateur.catalogue import explained, find, names
 from secateur.encodings.learned.settings import LearnerSettings
 from secateur.paths import no_folder
-from secateur.runs.encode.material import DRAWN, MOST
+from secateur.runs.encode.material import DRAWN, MOST, ROWS
 from secateur.settings import Option, Settings, default_said, option
 
 METHODS: dict[str, type[LearnerSettings]] = {name: find("learning", name) for name in names("learning")}
@@ -69,7 +69,10 @@ class PretrainSettings(OfMethods):  # type: ignore[misc]
         None, "An option of the space, such as nodes=2..6 or shared=true; repeat it for several."
     )
     cells: int | None = option(
-        None, f"How many cells are drawn; by default all, or {DRAWN:,} of a space of more than {MOST:,}.", least=2, most=10**7
+        None,
+        f"How many cells are drawn; by default all, or {DRAWN:,} of a space of more than {MOST:,} ({ROWS:,} rows of choices).",
+        least=2,
+        most=10**7,
     )
     seed: int = option(0, "Of the split, the weights, the batches and the noise.", least=0, most=2**32 - 1)
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
@@ -88,6 +91,6 @@ class PretrainSettings(OfMethods):  # type: ignore[misc]
         found: list[str] = no_folder(self.to)
         if not self.sound("method"):
             return found
-        others = [name for name in self.given if self.method not in HAVING[name]]
+        others = [name for name in self.given if self.method not in HAVING[name] and self.sound(name)]
         found += [f"`{name}` is a setting of {', '.join(HAVING[name])}, and `method` is {self.method}." for name in others]
         return found + self.own.faults()

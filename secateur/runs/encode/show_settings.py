@@ -14,7 +14,9 @@ class ShowSettings(Settings):
 
     table: str | None = option(None, "A table by name or a file; by default the space that it was trained on, without values.")
     metric: str | None = option(None, "The table's column or curve to colour by; by default the first that it optimises.")
-    budget: float | None = option(None, "Where to look at the curves; by default where the table reports them.", above=0)
+    budget: float | None = option(
+        None, "Where to look at the curves; by default where the table reports them.", above=0, most=10**9
+    )
     projection: str = option("tsne", "How embeddings are put on a plane: tsne or pca.", known=("tsne", "pca"))
     seed: int = option(0, "Of what is drawn, and of the projection.", least=0, most=2**32 - 1)
     to: Path | None = option(None, "The page to write; by default show.html in the encoding's folder.")
@@ -24,7 +26,7 @@ class ShowSettings(Settings):
         found = []
         if self.to is not None and self.to.suffix != ".html":
             found.append(f"`to` must be a page such as show.html, got `{self.to}`.")
-        given = [name for name in ("metric", "budget") if getattr(self, name) is not None]
+        given = [name for name in ("metric", "budget") if getattr(self, name) is not None and self.sound(name)]
         if given and self.table is None:
             found.append(f"`{given[0]}` is of a table: give --table.")
         return found

@@ -45,7 +45,8 @@ class CellSpace(Space):
 
     def costs(self, architectures: Sequence[Architecture]) -> np.ndarray | None:
         """The parameters."""
-        return np.array([[self.parameters(a)] for a in architectures], dtype=np.float64).reshape(-1, 1)
+        found = [self.parameters(a) for a in architectures]
+        return None if None in found else np.array(found, dtype=np.float64).reshape(-1, 1)
 
     def picture(self, architecture: Architecture) -> str:
         """The cells as an SVG drawing."""

@@ -185,6 +185,20 @@ def test_costs_are_needed(tmp_path: Path) -> None:
         Cate(GRAPHS.shape, SMALL).train(Cells(CELLS.vectors), tmp_path / "state", "")
 
 
+def test_nothing_to_learn_from(tmp_path: Path) -> None:
+    """No two of like cost, or nothing between the first and the last node; equal costs are alike whatever their size."""
+    costs = np.arange(64) * 1e6
+    with pytest.raises(ConfigurationError, match="no two architectures that cost about the same"):
+        Cate(GRAPHS.shape, replace(SMALL, delta=1.0)).train(Cells(CELLS.vectors, costs), tmp_path / "state", "")
+    empty = NasBench101(nodes="2..3")
+    encoding, cells = GraphEncoding(empty), [a for a in empty.every() if len(a["ops"]) == 2]  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="no architecture has a node between the first and the last"):
+        Cate(encoding.shape, SMALL).train(Cells(encoding.encode(cells * 4), np.zeros(4)), tmp_path / "state", "")
+    model = Cate(GRAPHS.shape, replace(SMALL, epochs=1))
+    model.train(Cells(CELLS.vectors, np.full(64, 1e9)), tmp_path / "equal", "")
+    assert model.figures(CELLS, Cells(CELLS.vectors[:1], np.zeros(1)), SPACE) == {}, "one by itself makes no pair"
+
+
 def test_too_few_pairs(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="`batch` is 1024, and there are only 124 pairs to train on"):
         Cate(GRAPHS.shape, replace(SMALL, batch=1024)).train(CELLS, tmp_path / "state", "")

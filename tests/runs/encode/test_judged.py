@@ -151,4 +151,5 @@ def test_help_says_once_what_methods_share() -> None:
     assert options["epochs"].about.endswith("d-vae 5; supervised 100]")
     assert options["latent"].about.startswith("arch2vec, gae, vgae, supervised: Numbers per node, and per embedding.")
     assert options["kl_weight"].about.endswith("[default: 0.005]")
-    assert (options["table"].panel, options["graph"].panel) == ("supervised", "arch2vec, gae, vgae")
+    assert options["table"].about.startswith("supervised: The table")
+    assert (options["table"].panel, options["graph"].panel, options["epochs"].panel) == ("Methods", "Methods", "Training")
