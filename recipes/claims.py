@@ -211,9 +211,39 @@ def published_tables() -> dict[str, str]:
     return told | {"seconds": f"{last:,}"}
 
 
+def learnt_encodings() -> dict[str, str]:
+    """What learnt encodings rebuild, predict and find."""
+    told: dict[str, str] = {}
+    for row in rows("arch2vec/pretraining.csv"):
+        for figure in ("cells", "validity", "uniqueness", "read_validity", "spelt_uniqueness"):
+            if row[figure]:
+                told[f"{row['name']}_{figure}".replace("-", "_")] = f"{100 * float(row[figure]):.1f}"
+    names = {"dngo:adjacency": "dngo_adjacency", "local": "local", "bananas:path": "bananas"}
+    for row in rows("arch2vec/search.csv"):
+        method, runs, folder = row["searcher"].partition(":runs/")
+        name = f"{method}_{folder.partition('/')[0]}" if runs else names.get(row["searcher"], "")
+        name = name.replace("-", "_").replace(":20/20", "")
+        if name and row["queries"] == "100":
+            told[f"at100_{name}"] = f"{float(row['cifar10_validation@200']):.2f} / {float(row['cifar10_test@200']):.2f}"
+        if name and row["queries"] == "150":
+            told[f"at150_{name}"] = f"{float(row['regret']):.2f}"
+    for row in rows("arch2vec/predict.csv"):
+        encoding = row["encoding"].rpartition("/")[2].replace("-", "_")
+        told[f"{row['predictor']}_{encoding}"] = f"{float(row['rmse']):.1f} and {float(row['pearson']):.2f}"
+    for row in rows("cate/search.csv"):
+        if row["queries"] == "100":
+            encoding = row["searcher"].rpartition(":")[2].rpartition("/")[2].replace("-", "_")
+            told[f"pool_{encoding}"] = f"{float(row['regret']):.3f} ± {float(row['regret_error']):.3f}"
+    for row in rows("cate/outside.csv"):
+        if row["queries"] == "50":
+            encoding = row["searcher"].rpartition(":")[2].rpartition("/")[2].replace("-", "_")
+            told[f"outside_{encoding}"] = f"{float(row['regret']):.3f}"
+    return told
+
+
 def everything() -> str:
     template = (HERE / "claims.template.txt").read_text(encoding="utf-8")
-    return template.format(**pruning(), **ranking(), **searching(), **published_tables())
+    return template.format(**pruning(), **ranking(), **searching(), **published_tables(), **learnt_encodings())
 
 
 if __name__ == "__main__":

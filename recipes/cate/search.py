@@ -30,13 +30,13 @@ METRIC = "validation@108"
 
 
 def pool(folder: Path) -> None:
-    """DNGO with five cells per network, 150 queries, 200 seeds, by encoding; random search beside it."""
+    """DNGO with five cells per network, 100 queries, 200 seeds, by encoding; random search beside it."""
     found = secateur.bench_search(
         table=["nb101"],
         searcher=["random", *(f"dngo:{encoding}" for encoding in POOL)],
         seeds=200,
-        queries=150,
-        at="50,100,150",
+        queries=100,
+        at="50,100",
         to=folder / "pool",
     )
     replace_rows(HERE / "search.csv", [_told(row) for row in found.rows()], ("searcher", "queries"))

@@ -48,12 +48,24 @@ def _searches(file: str, at: str) -> str:
 
 def pool() -> str:
     """Regret in the pool of NAS-Bench-101 by encoding."""
-    return _searches("search.csv", "after 150")
+    return _searches("search.csv", "after 100")
 
 
 def outside() -> str:
     """Regret among cells with more edges than those that were trained on."""
     return _searches("outside.csv", "after 50")
+
+
+def encodings() -> str:
+    """Regret on NAS-Bench-201 by encoding and by what it is used for."""
+    found = {(row["encoding"], row["searcher"]): row for row in rows_of(HERE / "encodings.csv")}
+    searchers = list(dict.fromkeys(searcher for _, searcher in found))
+    lines = []
+    for encoding in dict.fromkeys(encoding for encoding, _ in found):
+        told = [found.get((encoding, searcher)) for searcher in searchers]
+        each = [f"{float(row['regret']):.2f} ± {float(row['regret_error']):.2f}" if row else "–" for row in told]
+        lines.append([name(encoding), *each])
+    return markdown(["encoding", *searchers], lines)
 
 
 def own_predictors() -> str:
@@ -97,6 +109,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "pretraining": pretraining,
     "pool": pool,
     "outside": outside,
+    "encodings": encodings,
     "own-predictors": own_predictors,
     "own-search": own_search,
     "speed": speed,

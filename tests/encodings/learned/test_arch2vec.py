@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from secateur.encodings.learned.arch2vec import Arch2vec
 from secateur.encodings.learned.arch2vec_settings import Arch2vecSettings
 from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.figures import rebuilt
-from secateur.encodings.learned.state import keep
 from secateur.errors import ConfigurationError, StudyError
 from secateur.rng import generator
 from secateur.spaces.cells import NasBench101, NasBench201
@@ -66,28 +64,6 @@ def test_the_order_of_nodes_does_not_matter(tmp_path: Path) -> None:
     for order in orders_of(5)[1:]:
         turned = [edges[:, order][:, :, order].reshape(len(vectors), -1), operations[:, order].reshape(len(vectors), -1)]
         assert np.abs(model.embed(np.concatenate(turned, axis=1)) - expected).max() < 1e-4
-
-
-@pytest.mark.parametrize("settings", [SETTINGS, replace(SETTINGS, as_published=True)], ids=["text", "published"])
-def test_an_interrupted_training_ends_as_if_it_had_not_been(
-    tmp_path: Path, settings: Arch2vecSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, losses = trained(tmp_path, settings)
-    cut = Arch2vec(GRAPHS.shape, settings, 0)
-
-    def stop(network: Any, optimiser: Any, state: Path, said: str, done: list[float]) -> None:
-        keep(network, optimiser, state, said, done)
-        if len(done) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("secateur.encodings.learned.learner.keep", stop)
-        with pytest.raises(KeyboardInterrupt):
-            cut.train(CELLS, tmp_path / "cut", "a training")
-    again = Arch2vec(GRAPHS.shape, settings, 0)
-    assert again.train(CELLS, tmp_path / "cut", "a training") == losses
-    assert same(again, whole)
-    assert not same(cut, whole)
 
 
 def test_threads_and_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

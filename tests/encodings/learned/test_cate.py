@@ -14,7 +14,6 @@ from secateur.encodings import GraphEncoding
 from secateur.encodings.learned.cate import MASKED, Cate, Graphs, inner
 from secateur.encodings.learned.cate_settings import CateSettings
 from secateur.encodings.learned.cells import Cells
-from secateur.encodings.learned.state import keep
 from secateur.encodings.sequence import SequenceEncoding
 from secateur.errors import ConfigurationError
 from secateur.rng import generator
@@ -137,28 +136,6 @@ def test_what_is_masked() -> None:
     assert torch.equal(told[0][~hidden], two.tokens[~hidden])
     assert abs((told[0][hidden] == model.network.masked).float().mean().item() - MASKED) < 0.03
     assert set(told[0][hidden].unique().tolist()) == {model.network.masked, *known.tolist()}
-
-
-@pytest.mark.parametrize("settings", KINDS, ids=NAMES)
-def test_an_interrupted_training_ends_as_if_it_had_not_been(
-    tmp_path: Path, settings: CateSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = Cate(GRAPHS.shape, settings)
-    losses = whole.train(CELLS, tmp_path / "whole", "")
-
-    def stop(network: Any, optimiser: Any, state: Path, said: str, done: list[float]) -> None:
-        keep(network, optimiser, state, said, done)
-        if len(done) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("secateur.encodings.learned.learner.keep", stop)
-        with pytest.raises(KeyboardInterrupt):
-            Cate(GRAPHS.shape, settings).train(CELLS, tmp_path / "cut", "")
-    again = Cate(GRAPHS.shape, settings)
-    assert again.train(CELLS, tmp_path / "cut", "") == losses
-    others = dict(again.network.state_dict())
-    assert all(torch.equal(tensor, others[name]) for name, tensor in whole.network.state_dict().items())
 
 
 def test_only_normalisations_are_not_decayed() -> None:

@@ -16,7 +16,6 @@ from secateur.encodings.learned.dvae import Dvae
 from secateur.encodings.learned.dvae_network import DagAutoencoder, Message, Reader
 from secateur.encodings.learned.dvae_settings import DvaeSettings
 from secateur.encodings.learned.figures import generated, rebuilt
-from secateur.encodings.learned.state import keep
 from secateur.rng import generator
 from secateur.spaces.cells import Darts, NasBench101, NasBench201
 from secateur.spaces.cells.structures import orders_of
@@ -233,21 +232,3 @@ def test_a_toy_space_is_learnt(tmp_path: Path) -> None:
     assert found.min() >= -1e-6
     assert found.max() <= 1 + 1e-6
     assert len(np.unique(found.round(6), axis=0)) == 91
-
-
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, losses = trained(tmp_path / "whole")
-
-    def stop(network: Any, optimiser: Any, state: Path, said: str, done: list[float]) -> None:
-        keep(network, optimiser, state, said, done)
-        if len(done) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("secateur.encodings.learned.learner.keep", stop)
-        with pytest.raises(KeyboardInterrupt):
-            trained(tmp_path / "cut")
-    again, other = trained(tmp_path / "cut")
-    assert other == losses
-    weights = again.network.state_dict()
-    assert all(torch.equal(tensor, weights[name]) for name, tensor in whole.network.state_dict().items())

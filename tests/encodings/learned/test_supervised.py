@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from secateur.encodings import GraphEncoding
 from secateur.encodings.learned.arch2vec import Arch2vec
 from secateur.encodings.learned.arch2vec_settings import Arch2vecSettings
 from secateur.encodings.learned.cells import Cells
-from secateur.encodings.learned.state import keep
 from secateur.encodings.learned.supervised import Supervised
 from secateur.encodings.learned.supervised_settings import SupervisedSettings
 from secateur.errors import ConfigurationError
@@ -87,24 +85,6 @@ def test_accuracies_that_are_all_the_same(tmp_path: Path) -> None:
     model = Supervised(GRAPHS.shape, SETTINGS)
     model.train(same, tmp_path / "state", "")
     assert set(model.figures(same, same, SPACE)) == {"rmse"}
-
-
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, losses = trained(tmp_path / "whole")
-
-    def stop(network: Any, optimiser: Any, state: Path, said: str, done: list[float]) -> None:
-        keep(network, optimiser, state, said, done)
-        if len(done) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("secateur.encodings.learned.learner.keep", stop)
-        with pytest.raises(KeyboardInterrupt):
-            trained(tmp_path / "cut")
-    again, other = trained(tmp_path / "cut")
-    assert other == losses
-    weights = again.network.state_dict()
-    assert all(torch.equal(tensor, weights[name]) for name, tensor in whole.network.state_dict().items())
 
 
 def test_what_it_cannot_do_without(tmp_path: Path) -> None:
