@@ -231,11 +231,11 @@ def learnt_encodings() -> dict[str, str]:
         encoding = row["encoding"].rpartition("/")[2].replace("-", "_")
         told[f"{row['predictor']}_{encoding}"] = f"{float(row['rmse']):.1f} and {float(row['pearson']):.2f}"
     for row in rows("cate/search.csv"):
-        if row["queries"] == "100":
+        if row["queries"] == "60":
             encoding = row["searcher"].rpartition(":")[2].rpartition("/")[2].replace("-", "_")
             told[f"pool_{encoding}"] = f"{float(row['regret']):.3f} ± {float(row['regret_error']):.3f}"
     for row in rows("cate/outside.csv"):
-        if row["queries"] == "50":
+        if row["queries"] == "30":
             encoding = row["searcher"].rpartition(":")[2].rpartition("/")[2].replace("-", "_")
             told[f"outside_{encoding}"] = f"{float(row['regret']):.3f}"
     return told

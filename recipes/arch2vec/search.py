@@ -67,9 +67,8 @@ def chosen() -> str:
 def compare(folder: Path) -> None:
     """All on CIFAR-10: those that take no time with 500 queries as well."""
     learnt = (chosen(), CATE)
-    steps = [f"{way}:{encoding}" for encoding in learnt for way in ("random", "local", "mo-rea:20/20")]
     slow = [f"{way}:{encoding}" for encoding in learnt for way in WAYS] + [f"reinforce:{chosen()}"]
-    for searchers, queries, at in ((PLAIN[:3], 500, "500"), ([*PLAIN, *slow, *steps], 150, "50,100,150")):
+    for searchers, queries, at in ((PLAIN[:3], 500, "500"), ([*PLAIN, *slow], 150, "50,100,150")):
         found = secateur.bench_search(
             table=["nb201"], searcher=[*searchers], seeds=200, queries=queries, at=at, to=folder / f"cifar10-{queries}"
         )

@@ -30,13 +30,13 @@ METRIC = "validation@108"
 
 
 def pool(folder: Path) -> None:
-    """DNGO with five cells per network, 100 queries, 200 seeds, by encoding; random search beside it."""
+    """DNGO with five cells per network, 60 queries, 200 seeds, by encoding; random search beside it."""
     found = secateur.bench_search(
         table=["nb101"],
         searcher=["random", *(f"dngo:{encoding}" for encoding in POOL)],
         seeds=200,
-        queries=100,
-        at="50,100",
+        queries=60,
+        at="30,60",
         to=folder / "pool",
     )
     replace_rows(HERE / "search.csv", [_told(row) for row in found.rows()], ("searcher", "queries"))
@@ -61,8 +61,8 @@ def outside(folder: Path) -> None:
         table=[str(path)],
         searcher=["random", *(f"dngo:{encoding}" for encoding in OUTSIDE)],
         seeds=200,
-        queries=50,
-        at="20,35,50",
+        queries=30,
+        at="20,30",
         to=folder / "outside",
     )
     replace_rows(HERE / "outside.csv", [{"cells": len(rows), **_told(row)} for row in found.rows()], ("searcher", "queries"))

@@ -206,11 +206,6 @@ def test_one_direction() -> None:
     assert network.mean.in_features == 6
 
 
-def trained(path: Path, settings: DvaeSettings = SETTINGS) -> tuple[Dvae, list[float]]:
-    model = Dvae(GRAPHS.shape, settings)
-    return model, model.train(Cells(VECTORS), path, "a training")
-
-
 def test_a_toy_space_is_learnt(tmp_path: Path) -> None:
     """Its 91 cells are rebuilt, those of fewer nodes with their ends; random ones are cells, of as many nodes as they
     have; embeddings are different and lie in 0…1."""

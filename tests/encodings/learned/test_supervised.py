@@ -28,11 +28,6 @@ CELLS = Cells(VECTORS, targets=TARGETS)
 SETTINGS = SupervisedSettings(width=16, layers=2, latent=8, batch=16, epochs=4, learning_rate=0.01, table="toy")
 
 
-def trained(path: Path, settings: SupervisedSettings = SETTINGS) -> tuple[Supervised, list[float]]:
-    model = Supervised(GRAPHS.shape, settings)
-    return model, model.train(CELLS, path, "a training")
-
-
 def test_the_encoder_is_that_of_arch2vec() -> None:
     """With its weights it gives its embeddings."""
     theirs = Arch2vec(GRAPHS.shape, Arch2vecSettings(width=16, layers=2, latent=8), seed=3)
