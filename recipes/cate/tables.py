@@ -56,9 +56,9 @@ def outside() -> str:
     return _searches("outside.csv", "after 30")
 
 
-def encodings() -> str:
+def uses() -> str:
     """Regret on NAS-Bench-201 by encoding and by what it is used for."""
-    found = {(row["encoding"], row["searcher"]): row for row in rows_of(HERE / "encodings.csv")}
+    found = {(row["encoding"], row["searcher"]): row for row in rows_of(HERE / "uses.csv")}
     searchers = list(dict.fromkeys(searcher for _, searcher in found))
     lines = []
     for encoding in dict.fromkeys(encoding for encoding, _ in found):
@@ -109,7 +109,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "pretraining": pretraining,
     "pool": pool,
     "outside": outside,
-    "encodings": encodings,
+    "uses": uses,
     "own-predictors": own_predictors,
     "own-search": own_search,
     "speed": speed,

@@ -17,8 +17,9 @@ from secateur.errors import StudyError
 
 #: Libraries read these as they load.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-#: A new interpreter that does not run the user's script again.
-_CODE = "from secateur.runs.bench.workers import serve; serve()"
+#: A new interpreter that does not run the user's script again. It has our path once it has started: a script's folder may hold
+#: a file that is called as a module of Python's own is.
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from secateur.runs.bench.workers import serve; serve()"
 
 
 def each(
@@ -71,8 +72,8 @@ class _Worker:
     place: int
 
     def __init__(self, prepare: str, given: Any) -> None:
-        environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-c", _CODE]
+        environment = {**os.environ, **ONE_THREAD}
+        command = [sys.executable, "-c", _CODE, *sys.path]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0)
         assert self._process.stdin is not None
         assert self._process.stdout is not None

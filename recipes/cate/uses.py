@@ -1,6 +1,6 @@
 """Encodings under the three subroutines that depend on one (Yan 2022, figure 4.2), on NAS-Bench-201.
 
-python recipes/cate/encodings.py runs/cate-encodings    # → encodings.csv
+python recipes/cate/uses.py runs/cate-encodings    # → uses.csv
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main(folder: str, seeds: str = "20") -> None:
         table=["nb201"], encoding=ENCODINGS, seeds=int(seeds), queries=150, to=Path(folder), progress=False
     )
     rows = [{name: row[name] for name in KEPT} for row in found.rows()]
-    replace_rows(HERE / "encodings.csv", rows, ("searcher", "encoding"))
+    replace_rows(HERE / "uses.csv", rows, ("searcher", "encoding"))
 
 
 if __name__ == "__main__":
