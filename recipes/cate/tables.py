@@ -56,18 +56,6 @@ def outside() -> str:
     return _searches("outside.csv", "after 30")
 
 
-def uses() -> str:
-    """Regret on NAS-Bench-201 by encoding and by what it is used for."""
-    found = {(row["encoding"], row["searcher"]): row for row in rows_of(HERE / "uses.csv")}
-    searchers = list(dict.fromkeys(searcher for _, searcher in found))
-    lines = []
-    for encoding in dict.fromkeys(encoding for encoding, _ in found):
-        told = [found.get((encoding, searcher)) for searcher in searchers]
-        each = [f"{float(row['regret']):.2f} ± {float(row['regret_error']):.2f}" if row else "–" for row in told]
-        lines.append([name(encoding), *each])
-    return markdown(["encoding", *searchers], lines)
-
-
 def own_predictors() -> str:
     """Spearman's correlation on our own tables, by predictor and encoding."""
     found = rows_of(HERE / "own-predictors.csv")
@@ -109,7 +97,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "pretraining": pretraining,
     "pool": pool,
     "outside": outside,
-    "uses": uses,
     "own-predictors": own_predictors,
     "own-search": own_search,
     "speed": speed,

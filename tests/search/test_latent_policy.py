@@ -94,7 +94,7 @@ def test_the_nearest_new_architecture_is_tried() -> None:
     space = NasBench201()
     searcher = find_searcher("reinforce:path")(space, [Objective("value")], seed=2)
     assert isinstance(searcher, Reinforce)
-    assert (searcher.rate, searcher.batch) == (0.01, 16)
+    assert (searcher.rate, searcher.batch) == (0.03, 16)
     from secateur.rng import generator
 
     rng = generator(2, "ask", 0)
