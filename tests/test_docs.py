@@ -72,7 +72,7 @@ TOY_PRUNE: dict[str, object] = {
 }
 TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "queries": 10, "workers": 1}
-TOY_PRETRAIN: dict[str, object] = {"cells": 100, "epochs": 1, "width": 8}
+TOY_PRETRAIN: dict[str, object] = {"cells": 100, "epochs": 1, "width": 8, "batch": 16}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
