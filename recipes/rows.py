@@ -27,6 +27,14 @@ def replace_rows(path: Path, rows: list[dict[str, Any]], by: tuple[str, ...]) ->
         writer.writerows([*kept, *({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)])
 
 
+def mean_ranks(rows: Iterable[Mapping[str, str]], name: Callable[[Mapping[str, str]], str]) -> dict[str, float]:
+    """Name → the mean of the `rank` of its rows, the lowest first."""
+    ranks: dict[str, list[float]] = {}
+    for row in rows:
+        ranks.setdefault(name(row), []).append(float(row["rank"]))
+    return dict(sorted(((one, sum(r) / len(r)) for one, r in ranks.items()), key=lambda found: found[1]))
+
+
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table as a page has it."""
     body = [f"| {' | '.join(line)} |" for line in lines]

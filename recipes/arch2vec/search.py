@@ -18,6 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from rows import mean_ranks as ranked  # noqa: E402
 from rows import replace_rows, rows_of  # noqa: E402
 
 import secateur  # noqa: E402
@@ -52,10 +53,7 @@ def tune(folder: Path) -> None:
 
 def mean_ranks() -> dict[str, float]:
     """Encoding → its mean rank elsewhere, the lowest first."""
-    ranks: dict[str, list[float]] = {}
-    for row in rows_of(HERE / "tuning.csv"):
-        ranks.setdefault(row["searcher"].partition(":")[2], []).append(float(row["rank"]))
-    return dict(sorted(((name, sum(r) / len(r)) for name, r in ranks.items()), key=lambda found: found[1]))
+    return ranked(rows_of(HERE / "tuning.csv"), lambda row: row["searcher"].partition(":")[2])
 
 
 def chosen() -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from rows import filled as filled_with  # noqa: E402
-from rows import markdown, rows_of  # noqa: E402
+from rows import markdown, mean_ranks, rows_of  # noqa: E402
 
 #: Yan (2022), table 3.1, in percent: accuracy, validity and uniqueness.
 PAPER = {
@@ -69,11 +69,8 @@ def search() -> str:
 
 def tuning() -> str:
     """Encodings by their mean rank under DNGO on the two other data sets."""
-    ranks: dict[str, list[float]] = {}
-    for row in rows_of(HERE / "tuning.csv"):
-        ranks.setdefault(row["searcher"].partition(":")[2], []).append(float(row["rank"]))
-    means = sorted((sum(several) / len(several), encoding) for encoding, several in ranks.items())
-    return markdown(["encoding", "mean rank"], [[name(encoding), f"{rank:.2f}"] for rank, encoding in means])
+    ranks = mean_ranks(rows_of(HERE / "tuning.csv"), lambda row: row["searcher"].partition(":")[2])
+    return markdown(["encoding", "mean rank"], [[name(encoding), f"{rank:.2f}"] for encoding, rank in ranks.items()])
 
 
 def predict() -> str:
