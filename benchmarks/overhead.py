@@ -32,7 +32,7 @@ from secateur.study.log import RunLog
 from secateur.study.loop import Stop, Study
 from secateur.study.opening import create_store
 from secateur.tables import TableEstimator
-from secateur.tables.searchable import open_table
+from secateur.tables.opening import open_table
 from secateur.testing.toys import Toy
 
 ALLOWED_TRIAL = 0.010

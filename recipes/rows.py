@@ -18,13 +18,19 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def replace_rows(path: Path, rows: list[dict[str, Any]], by: tuple[str, ...]) -> None:
-    """Write rows to a table, in the place of those that have the same values of some columns."""
+    """Write rows to a table, in the place of those that have the same values of some columns; else behind the others."""
     new = {tuple(str(row[name]) for name in by) for row in rows}
-    kept = [row for row in rows_of(path) if tuple(row[name] for name in by) not in new]
+    before = rows_of(path)
+    old = [tuple(row[name] for name in by) in new for row in before]
+    place = old.index(True) if any(old) else len(before)
+    kept = [(number, row) for number, row in enumerate(before) if not old[number]]
+    shown = [{k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows]
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*kept, *({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)])
+        writer.writerows([row for number, row in kept if number < place])
+        writer.writerows(shown)
+        writer.writerows([row for number, row in kept if number > place])
 
 
 def mean_ranks(rows: Iterable[Mapping[str, str]], name: Callable[[Mapping[str, str]], str]) -> dict[str, float]:

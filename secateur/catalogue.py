@@ -94,6 +94,28 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "gcn": Entry("secateur.predictors:Gcn", "graph convolutions, for the encoding graph"),
         "gin": Entry("secateur.predictors:Gin", "a graph isomorphism network, for the encoding graph"),
     },
+    # The parts of a model of learning curves.
+    "compressor": {
+        "svd": Entry("secateur.predictors.curves.compressors:Svd", "the singular value decomposition"),
+        "vae": Entry("secateur.predictors.curves.vae:Vae", "a variational autoencoder"),
+    },
+    "regressor": {
+        "lgb": Entry("secateur.predictors.curves.regressors:LightGbm", "boosted trees, by LightGBM"),
+        "xgb": Entry("secateur.predictors.curves.regressors:XgBoost", "boosted trees, by XGBoost"),
+        "mlp": Entry("secateur.predictors.curves.regressors:Mlp", "fully connected networks"),
+    },
+    "noise": {
+        "kde": Entry("secateur.predictors.curves.noise:KernelDensity", "a kernel density over residuals"),
+        "deviation": Entry("secateur.predictors.curves.noise:PerStep", "a deviation for each step"),
+        "window": Entry("secateur.predictors.curves.noise:Window", "a deviation that the architecture decides"),
+        "seeds": Entry("secateur.predictors.curves.noise:Seeds", "a kernel density over what several seeds differ by"),
+    },
+    "extrapolator": {
+        "last": Entry("secateur.predictors.curves.extrapolators:LastValue", "the last value"),
+        "wpm": Entry("secateur.predictors.curves.wpm:Wpm", "a mixture of parametric curves, by Markov chain Monte Carlo"),
+        "svr": Entry("secateur.predictors.curves.regressing:Svr", "support vectors, on curves and architectures"),
+        "gp": Entry("secateur.predictors.curves.regressing:Process", "a Gaussian process, on curves and architectures"),
+    },
     "strategy": {
         "standard": Entry("secateur.training.strategies:Standard", "the whole network", ("prune",)),
         "random": Entry("secateur.training.strategies:Random", "one random sub-network per step", ("prune",)),
@@ -119,8 +141,9 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),
         "transformer_xl": Entry("secateur.decoders.transformer_xl:DecoderXlForCausalLM", "Transformer-XL", ("design",)),
     },
-    # What can be said on the command line, in the order of the help; `secateur bench proxies` is in a group. What serves the
-    # command line alone is, in Python, a method of a run or of its members.
+    # What can be said on the command line, in the order of the help; `secateur bench proxies` is in a group, and
+    # `secateur bench surrogate fit` in a group of this group. What serves the command line alone is, in Python, a method of a
+    # run or of its members.
     "verb": {
         "demo": Entry("secateur.verbs.demo:demo", "Prune a small model on film reviews; downloads nothing"),
         "prune": Entry("secateur.verbs.prune:prune", "Prune a pre-trained Transformer on your data"),
@@ -140,6 +163,18 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "bench import": Entry("secateur.verbs.bench_import:bench_import", "Keep a published table under a name"),
         "bench predictors": Entry(
             "secateur.verbs.bench_predictors:bench_predictors", "Compare predictors and encodings on tables"
+        ),
+        "bench extrapolators": Entry(
+            "secateur.verbs.bench_extrapolators:bench_extrapolators", "Compare extrapolators of learning curves"
+        ),
+        "bench surrogate fit": Entry(
+            "secateur.verbs.bench_surrogate_fit:bench_surrogate_fit", "Fit a surrogate to learning curves"
+        ),
+        "bench surrogate query": Entry(
+            "secateur.verbs.bench_surrogate_query:bench_surrogate_query", "Tell what a surrogate says of an architecture"
+        ),
+        "bench surrogate evaluate": Entry(
+            "secateur.verbs.bench_surrogate_evaluate:bench_surrogate_evaluate", "Compare surrogates on networks held out"
         ),
         "bench encodings": Entry("secateur.verbs.bench_encodings:bench_encodings", "Compare encodings in searches of tables"),
         "bench pruning": Entry("secateur.verbs.bench_pruning:bench_pruning", "Compare pruning methods, strategies and spaces"),

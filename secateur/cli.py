@@ -40,13 +40,15 @@ app = typer.Typer(
     help="Find smaller, faster Transformers with the best trade-offs between quality and cost, and export them as checkpoints.",
     **_LOOK,
 )
-#: Commands in groups, as their names say: `secateur bench proxies`.
-GROUPS = {
-    name: typer.Typer(help=import_module(f"secateur.runs.{name}").__doc__, **_LOOK)
-    for name in dict.fromkeys(verb.split()[0] for verb in names("verb") if " " in verb)
-}
-for _name, _group in GROUPS.items():
-    app.add_typer(_group, name=_name, short_help=(_group.info.help or "").rstrip("."))
+#: Commands in groups, as their names say: `secateur bench proxies`, `secateur bench surrogate fit`.
+GROUPS: dict[tuple[str, ...], typer.Typer] = {(): app}
+for _words in (verb.split()[:-1] for verb in names("verb")):
+    for _depth in range(1, len(_words) + 1):
+        _path = tuple(_words[:_depth])
+        if _path not in GROUPS:
+            GROUPS[_path] = typer.Typer(help=import_module(f"secateur.runs.{'.'.join(_path)}").__doc__, **_LOOK)
+            _said = (GROUPS[_path].info.help or "").rstrip(".")
+            GROUPS[_path[:-1]].add_typer(GROUPS[_path], name=_path[-1], short_help=_said)
 
 #: How results are told to other programs, by the names of the options' parameters.
 _FORMS: dict[str, Callable[[Any], str]] = {"as_json": as_json, "as_csv": as_csv}
@@ -92,7 +94,7 @@ def _command(name: str, hidden: bool = False) -> None:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     flags = {p.name: _flag(p) for p in parameters if p.kind == p.KEYWORD_ONLY}
-    where = GROUPS[group[0]] if group and not hidden else app
+    where = app if hidden else GROUPS[tuple(group)]
     where.command(word, cls=Command, short_help=about("verb", name), hidden=hidden)(command)
 
 

@@ -106,6 +106,9 @@ def test_defaults_are_the_settings_own() -> None:
     assert "--model STR A folder with a pre-trained Transformer, or a name on the hub. [required]" in text
 
 
+BENCHES = ["proxies", "search", "import", "predictors", "extrapolators", "encodings", "pruning", "surrogate"]
+
+
 def test_old_names_are_hidden() -> None:
     def commands(*group: str) -> list[str]:
         text = shown(*group, "--help").partition("Commands:\n")[2].partition("\n\n")[0]
@@ -113,7 +116,16 @@ def test_old_names_are_hidden() -> None:
 
     assert "bench" in commands()
     assert "proxies" not in commands()
-    assert commands("bench") == ["proxies", "search", "import", "predictors", "encodings", "pruning"]
+    assert commands("bench") == [
+        "proxies",
+        "search",
+        "import",
+        "predictors",
+        "extrapolators",
+        "encodings",
+        "pruning",
+        "surrogate",
+    ]
 
 
 def completed(*words: str) -> list[str]:
@@ -128,7 +140,7 @@ def completed(*words: str) -> list[str]:
     ("words", "offered"),
     [
         (["re"], ["resume", "report"]),
-        (["bench", ""], ["proxies", "search", "import", "predictors", "encodings", "pruning"]),
+        (["bench", ""], BENCHES),
         (["prune", "--sp"], ["--space"]),
         (["prune", "--space", ""], ["small", "medium", "layer", "sublayer", "large"]),
         (["prune", "--searcher", "m"], ["mo-rea", "mo-asha"]),

@@ -78,6 +78,10 @@ INSIDE = {
             "bench_predictors",
             "bench_encodings",
             "bench_import",
+            "bench_extrapolators",
+            "bench_surrogate_fit",
+            "bench_surrogate_query",
+            "bench_surrogate_evaluate",
             "bench_pruning",
             "encode_pretrain",
             "encode_embed",
@@ -92,7 +96,7 @@ JOB = [
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
-    ["member"],
+    ["contest", "member"],
     ["run", "training_status"],
     ["formats", "report"],
     ["measuring"],
@@ -102,7 +106,7 @@ RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "scipy", "botorch", "optuna", "plotly", "moocore", "sqlalchemy")
-HEAVY += ("datasets", "lm_eval", "lightgbm")
+HEAVY += ("datasets", "lm_eval", "lightgbm", "xgboost")
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

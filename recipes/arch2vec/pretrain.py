@@ -34,6 +34,8 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
     "nb201-published": ("nasbench201", {"as_published": True}),
     **{f"nb201-{name}": ("nasbench201", given) for name, given in SWITCHES.items()},
     "nb201-bound": ("nasbench201", {"edge_weight": 8.0}),
+    "nb201-bound-1": ("nasbench201", {"edge_weight": 8.0, "seed": 1}),
+    "nb201-bound-2": ("nasbench201", {"edge_weight": 8.0, "seed": 2}),
     "nb201-no-kl": ("nasbench201", {"variational": False}),
     "nb201-gae": ("nasbench201", {"method": "gae"}),
     "nb201-vgae": ("nasbench201", {"method": "vgae"}),
@@ -42,7 +44,7 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
     "nb101-bound": ("nasbench101", {"epochs": 40, "batch": 256, "edge_weight": 7.0, "learning_rate": 2e-3}),
     "darts-bound": (
         "darts",
-        {"space_option": ["shared=true"], "cells": 100_000, "epochs": 4, "batch": 256, "edge_weight": 15.0},
+        {"space_option": ["shared=true"], "cells": 300_000, "epochs": 10, "batch": 256, "edge_weight": 15.0},
     ),
 }
 FIGURES = ("operations", "edges", "cells", "validity", "uniqueness", "read_validity", "read_uniqueness", "spelt_uniqueness")

@@ -18,7 +18,8 @@ from secateur.search.reinforce import Reinforce
 from secateur.study import Stop, Study
 from secateur.study.memory_store import MemoryStore
 from secateur.tables import TableEstimator
-from secateur.tables.searchable import SearchTable, open_table
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import SearchTable
 
 SEEDS, AT = 20, (50, 100, 150)
 

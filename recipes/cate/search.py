@@ -21,7 +21,8 @@ from rows import replace_rows  # noqa: E402
 
 import secateur  # noqa: E402
 from secateur.spaces.cells import CateOutside  # noqa: E402
-from secateur.tables.searchable import open_table, write_searchable  # noqa: E402
+from secateur.tables.opening import open_table  # noqa: E402
+from secateur.tables.searchable import write_searchable  # noqa: E402
 
 POOL = ["adjacency", "runs/arch2vec/nb101-bound", "runs/cate/small-indirect", "runs/cate/small-direct"]
 POOL += ["runs/cate/indirect", "runs/cate/direct"]

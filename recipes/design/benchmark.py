@@ -15,171 +15,31 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import json
 import shutil
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jobs import Job, Unfinished, append, claimed, listed_jobs, name_of, random_jobs, rows_of
+from protocol import SHARES, Protocol
 
 from secateur.architecture import Architecture
 from secateur.checkpoints.tokenizers import load_tokenizer
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError
-from secateur.rng import generator
-from secateur.spaces.decoder import Decoder
 from secateur.spaces.decoder_counts import decoder_parameters, parameters
-from secateur.spaces.decoder_sizes import Sizes
 from secateur.tasks.text import TextTokens, Tokens, encode, load_text
 from secateur.tasks.tokenizers import train_tokenizer
-from secateur.training.settings import TrainingSettings
 
-#: The scaled-down space.
-SPACE: dict[str, Any] = {
-    "layers": "1..8",
-    "width": "32..256:32",
-    "inner": "64..1024:64",
-    "heads": (2, 4, 8),
-    "embedding": (0, 128, 256),
-    "factor": (1, 2, 4),
-}
+if TYPE_CHECKING:
+    from secateur.training.text_trainer import TextResult
+
 #: What `latency` measured.
 LATENCY = "latency.json"
-#: Shares of the steps at which the curve has a point: every 5 %, and two before.
-SHARES = (0.0125, 0.025, *(k / 20 for k in range(1, 21)))
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How every network of a table is trained. One folder holds rows of one protocol only."""
-
-    backbone: str = "gpt2"
-    vocabulary: int = 2048
-    cutoffs: tuple[int, ...] = (1024, 1536)  # of WikiText-2's tokens, 90 % are in the first cluster and 7 % in the second
-    length: int = 128
-    memory: int = 128  # transformer_xl only
-    batch: int = 64
-    steps: int = 2500
-    learning_rate: float = 5e-3  # of a network of the reference width; see `rate`
-    reference_width: int = 128
-    rate_exponent: float = 1.0
-    warmup: float = 0.05
-    weight_decay: float = 0.1
-    dropout: float = 0.0
-    initial: float = 0.02  # deviation of the initial weights
-    curve_tokens: int = 32_768  # of the validation text, for the points of the curve
-    final_tokens: int = 1_000_000  # of the validation and of the test text, for the final perplexities
-
-    def rate(self, architecture: Architecture) -> float:
-        """The learning rate of a network, inversely as its width (maximal-update parametrisation, Yang et al. 2021): one
-        rate for all favours the widths that it happens to suit."""
-        width = int(architecture["width"])  # type: ignore[call-overload]
-        return self.learning_rate * (self.reference_width / width) ** self.rate_exponent
-
-    def training(self, architecture: Architecture, seed: int) -> TrainingSettings:
-        return TrainingSettings(
-            steps=self.steps,
-            learning_rate=self.rate(architecture),
-            batch_size=self.batch,
-            learning_rate_warmup=self.warmup,
-            schedule="cosine",
-            weight_decay=self.weight_decay,
-            group_by_length=False,
-            checkpoints=0,  # a network takes minutes: one that was stopped is trained anew
-            seed=seed,
-        )
-
-    def build(self, architecture: Architecture, seed: int) -> Any:
-        from secateur.decoders import build
-
-        return build(architecture, self.sizes, dropout=self.dropout, seed=seed, initializer_range=self.initial)
-
-    @property
-    def sizes(self) -> Sizes:
-        recurrence = self.memory if self.backbone == "transformer_xl" else 0
-        return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=self.length, recurrence=recurrence)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One training to do."""
-
-    architecture: Architecture
-    source: str
-    seed: int = 0
-
-    @property
-    def name(self) -> tuple[str, int]:
-        return self.architecture.key, self.seed
-
-
-def random_jobs(backbone: str, count: int, repeat: int, homogeneous: int) -> list[Job]:
-    """`count` different random architectures, `repeat` of them, evenly spread, once more with another seed, then `homogeneous`
-    different ones whose layers are all equal."""
-    jobs = _drawn(Decoder(backbone, **SPACE), "random", count)
-    repeat = min(repeat, count)
-    jobs += [replace(jobs[k * count // repeat], seed=1) for k in range(repeat)]
-    return jobs + _drawn(Decoder(backbone, **SPACE, homogeneous=True), "homogeneous", homogeneous)
-
-
-def _drawn(space: Decoder, source: str, count: int) -> list[Job]:
-    found: dict[str, Job] = {}
-    draw = 0
-    while len(found) < count:
-        architecture = space.sample(generator(0, "benchmark", source, draw))
-        found.setdefault(architecture.key, Job(architecture, source))
-        draw += 1
-    return list(found.values())
-
-
-def listed_jobs(file: Path) -> list[Job]:
-    """Jobs from JSON Lines: `architecture` (as an object or as JSON text), `source`, and a `seed` where it is not 0."""
-    jobs = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            said = row["architecture"]
-            architecture = Architecture.from_json(said) if isinstance(said, str) else Architecture.from_dict(said)
-            jobs.append(Job(architecture, str(row["source"]), int(row.get("seed", 0))))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigurationError(f"`{file}` line {number} is not an architecture with a `source`: {error!r}.") from error
-    return jobs
-
-
-def rows_of(folder: Path, kind: str = "rows") -> list[dict[str, Any]]:
-    """All finished rows in a folder; a line that was cut off when a process died does not count."""
-    rows = []
-    for file in sorted(folder.glob(f"{kind}-*.jsonl")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                continue
-    return rows
-
-
-def append(file: Path, row: dict[str, Any]) -> None:
-    with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(row) + "\n")
-
-
-@contextlib.contextmanager
-def claimed(file: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Whether no other process holds this claim, or has let go of it; a process that dies lets go of what it held."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
 
 
 def tokens_of(text: Path, folder: Path, protocol: Protocol) -> TextTokens:
@@ -208,7 +68,7 @@ def stretches(tokens: Tokens, count: int, parts: int = 16) -> Tokens:
 
 def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str) -> dict[str, Any]:
     """The row of one network. Raises EvaluationFailure where it diverges."""
-    from secateur.training.text_trainer import evaluate_text, train_text
+    from secateur.training.text_trainer import train_text
 
     model = protocol.build(job.architecture, job.seed)
     began = time.process_time()
@@ -222,10 +82,17 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         evaluations=SHARES,
         device=device,
     )
-    used = time.process_time() - began
-    batch = 64 if protocol.backbone == "gpt2" else protocol.batch
+    return row_of(job, model, result, tokens, protocol, time.process_time() - began)
+
+
+def row_of(
+    job: Job, model: Any, result: TextResult, tokens: TextTokens, protocol: Protocol, used: float | None
+) -> dict[str, Any]:
+    """What is kept of a trained network."""
+    from secateur.training.text_trainer import evaluate_text
+
     final = {
-        split: evaluate_text(model, stretches(text, protocol.final_tokens), length=protocol.length, batch=batch)
+        split: evaluate_text(model, stretches(text, protocol.final_tokens), length=protocol.length, batch=protocol.batch)
         for split, text in (("validation", tokens.validation), ("test", tokens.test))
         if text is not None
     }
@@ -242,7 +109,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         "curve": [round(point.validation_loss, 6) for point in result.curve],
         "train_curve": [round(point.train_loss, 6) for point in result.curve],
         "train_seconds": round(result.seconds, 3),
-        "cpu_seconds": round(used, 3),
+        "cpu_seconds": None if used is None else round(used, 3),
         "tokens_per_step": protocol.batch * (protocol.length - 1),
     }
 
@@ -261,48 +128,70 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
     if arguments.list:
         jobs = listed_jobs(arguments.list)
     else:
-        jobs = random_jobs(protocol.backbone, arguments.count, arguments.repeat, arguments.homogeneous)
-    own, taken = uuid.uuid4().hex[:8], 0
-    for number, job in enumerate(jobs, start=1):
-        with claimed(folder / "claims" / f"{job.architecture.key}-{job.seed}") as free:
-            taken += not free
-            if free:
-                said = _done(job, tokens, protocol, folder, own, arguments.device)
-                if said:
-                    print(f"{number}/{len(jobs)} {job.architecture}: {said}", flush=True)
-    if taken:
-        print(f"{taken} were in the hands of other processes. Run this again when those have ended, in case one was stopped.")
-
-
-def _done(job: Job, tokens: TextTokens, protocol: Protocol, folder: Path, own: str, device: str) -> str:
-    """Have this job's row written, and say what was done for it; nothing where it is there.
-
-    What was trained under another source is only written again.
-    """
-    earlier = [row for row in rows_of(folder) + rows_of(folder, "failed") if _name(row) == job.name]
-    if any(row["source"] == job.source for row in earlier):
-        return ""
-    if earlier:
-        append(folder / f"{'failed' if 'failure' in earlier[0] else 'rows'}-{own}.jsonl", {**earlier[0], "source": job.source})
-        return f"done already, as {earlier[0]['source']}"
+        counts = (arguments.count, arguments.repeat, arguments.homogeneous, arguments.seeds)
+        jobs = random_jobs(protocol.backbone, *counts)
+    unfinished = Unfinished(jobs, folder, uuid.uuid4().hex[:8])
     began = time.perf_counter()
-    scratch = folder / f"scratch-{own}"
+    each = _one_by_one if arguments.at_once == 0 else _side_by_side
     try:
-        row = train_one(job, tokens, protocol, scratch, device)
+        for job, held, row in each(unfinished, tokens, protocol, arguments):
+            with held:
+                failed = "failure" in row
+                append(folder / f"{'failed' if failed else 'rows'}-{unfinished.own}.jsonl", row)
+            said = row["failure"] if failed else f"perplexity {row['perplexity']:.2f}"
+            print(f"{job.architecture}: {said}, after {time.perf_counter() - began:.0f} s", flush=True)
     except KeyboardInterrupt:
-        raise SystemExit("benchmark: stopped; networks that were finished are kept, this one begins anew.") from None
-    except EvaluationFailure as failure:
-        row = {"architecture": job.architecture.to_json(), "source": job.source, "seed": job.seed, "failure": str(failure)}
-        append(folder / f"failed-{own}.jsonl", row)
-        return str(failure)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    append(folder / f"rows-{own}.jsonl", row)
-    return f"perplexity {row['perplexity']:.2f}, {time.perf_counter() - began:.0f} s"
+        raise SystemExit("benchmark: stopped; networks that were finished are kept, others begin anew.") from None
+    if unfinished.taken:
+        said = "Run this again when those have ended, in case one was stopped."
+        print(f"{unfinished.taken} were in the hands of other processes. {said}")
 
 
-def _name(row: dict[str, Any]) -> tuple[str, int]:
-    return Architecture.from_json(row["architecture"]).key, row["seed"]
+#: A job that is done, its claim, and its row: what was trained, or why it failed.
+Done = Iterator[tuple[Job, contextlib.ExitStack, dict[str, Any]]]
+
+
+def _one_by_one(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol, arguments: argparse.Namespace) -> Done:
+    scratch = unfinished.folder / f"scratch-{unfinished.own}"
+    for job, held in unfinished:
+        try:
+            row = train_one(job, tokens, protocol, scratch, arguments.device)
+        except EvaluationFailure as failure:
+            row = _failed(job, failure)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        yield job, held, row
+
+
+def _side_by_side(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol, arguments: argparse.Namespace) -> Done:
+    import torch
+
+    from secateur.training.side_by_side import Asked, train_side_by_side
+
+    asked = (
+        Asked((job, held), protocol.build(job.architecture, job.seed), protocol.training(job.architecture, job.seed))
+        for job, held in unfinished
+    )
+    for done in train_side_by_side(
+        asked,
+        tokens.train,
+        stretches(tokens.validation, protocol.curve_tokens),
+        length=protocol.length,
+        evaluations=SHARES,
+        device=arguments.device,
+        at_once=arguments.at_once,
+    ):
+        job, held = done.name
+        if isinstance(done.result, EvaluationFailure):
+            row = _failed(job, done.result)
+        else:
+            with contextlib.nullcontext() if done.stream is None else torch.cuda.stream(done.stream):
+                row = row_of(job, done.model, done.result, tokens, protocol, None)
+        yield job, held, row
+
+
+def _failed(job: Job, failure: EvaluationFailure) -> dict[str, Any]:
+    return {"architecture": job.architecture.to_json(), "source": job.source, "seed": job.seed, "failure": str(failure)}
 
 
 def _same_protocol(folder: Path, protocol: Protocol) -> None:
@@ -366,20 +255,29 @@ def latency(arguments: argparse.Namespace) -> None:
     save(found)
 
 
+def latencies(folder: Path) -> dict[str, dict[str, float]]:
+    """Key → what `latency` measured in a folder."""
+    file = folder / LATENCY
+    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return {
+        key: {"latency": entry["values"]["latency"], "memory": entry["memory"]}
+        for key, entry in found.items()
+        if "values" in entry and "memory" in entry
+    }
+
+
 def merge(arguments: argparse.Namespace) -> None:
     """All rows as one table, sorted, with latencies and the protocol's numbers."""
     import pandas as pd
 
     protocol = asdict(_protocol(arguments.out))
-    file = arguments.out / LATENCY
-    measured = {
-        key: {"latency": entry["values"]["latency"], "memory": entry["memory"]}
-        for key, entry in (json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}).items()
-        if "values" in entry and "memory" in entry
-    }
+    measured = latencies(arguments.out)
+    if arguments.more:  # those of two machines do not compare
+        before = pd.read_parquet(arguments.to).to_dict("records")
+        measured = {name_of(row)[0]: {name: row[name] for name in ("latency", "memory")} for row in before}
     rows: dict[tuple[str, int, str], dict[str, Any]] = {}
     for row in rows_of(arguments.out):
-        key, seed = _name(row)
+        key, seed = name_of(row)
         rows.setdefault((key, seed, row["source"]), {**row, **measured.get(key, {})})
     if not rows:
         raise ConfigurationError(f"`{arguments.out}` holds no finished networks.")
@@ -417,6 +315,8 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     training.add_argument("--count", type=int, default=150, help="random architectures")
     training.add_argument("--repeat", type=int, default=15, help="how many of them are trained again with another seed")
     training.add_argument("--homogeneous", type=int, default=40, help="random architectures whose layers are all equal")
+    training.add_argument("--seeds", type=int, default=2, help="how many seeds these have in all")
+    training.add_argument("--at-once", type=int, default=0, help="train so many side by side on one GPU; 0: one, with Trainer")
     training.add_argument("--list", type=Path, help="JSON Lines with `architecture` and `source`, instead of random ones")
     training.add_argument("--threads", type=int, default=1)
     training.add_argument("--device", default="cpu")
@@ -430,6 +330,7 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     timing.add_argument("--turns", type=int, default=5, help="how often each is measured; the quickest counts")
     merging = commands.add_parser("merge", help="write the table")
     merging.add_argument("--to", type=Path, required=True, help="the Parquet file")
+    merging.add_argument("--more", action="store_true", help="add rows to that file, whose latencies stay as they are")
     unpacking = commands.add_parser("unpack", help="make a table into a folder that `train` goes on in")
     unpacking.add_argument("--from", dest="table", type=Path, required=True, help="the Parquet file")
     for command in (training, timing, merging, unpacking):

@@ -13,7 +13,7 @@ import math
 import sys
 from pathlib import Path
 
-from benchmark import SPACE
+from protocol import SPACE
 
 from secateur.tables import read_trained
 from secateur.tables.searchable import write_searchable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -18,10 +19,10 @@ from secateur.tasks import Examples, TaskData
 from secateur.training.fine_tune import fine_tune
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.settings import TrainingSettings
-from secateur.writing import discard
+from secateur.writing import discard, write_whole
 
-#: In the folder of an architecture: where its training can go on, and a file that says that it is at its end.
-TRAINING, ENDED = "training", "ended"
+#: In the folder of an architecture: where its training can go on, a file that says that it is at its end, and its curve.
+TRAINING, ENDED, CURVE = "training", "ended", "curve.json"
 
 
 class FineTuned(Estimator):
@@ -30,7 +31,8 @@ class FineTuned(Estimator):
     Each network is built and trained by itself in `folder`/key. A larger budget goes on from where a smaller one stopped; where
     that is gone, it begins anew and ends the same. `examples`: the training set, with what a teacher said of it where the
     networks are to be distilled, asked for when the first one is trained; a `teacher` is asked at each step instead.
-    `identity` names the weights that `build` gives and who teaches.
+    `identity` names the weights that `build` gives and who teaches. After so many epochs as `points` say, a training is scored
+    on its way: its curve has these errors.
     """
 
     yields = ("error",)
@@ -49,10 +51,12 @@ class FineTuned(Estimator):
         device: str = "cpu",
         batch_size: int = 64,
         logs: Callable[[Architecture], Logs] = lambda _: NO_LOGS,
+        points: Sequence[float] = (),
     ) -> None:
         self.build, self.data, self.settings, self.folder = build, data, settings, folder
         self.identity, self.teacher = identity, teacher
         self.device, self.batch_size, self.logs = device, batch_size, logs
+        self.points = sorted(points)
         #: Told how many epochs of its training a network has behind it, and the loss where it is known.
         self.progress: Callable[[float, float | None], None] = lambda _epochs, _loss: None
         #: Key → the log rows of its training, from its beginning.
@@ -77,17 +81,30 @@ class FineTuned(Estimator):
     def _one(self, architecture: Architecture, budget: float | None) -> Evaluation:
         folder = self.folder / architecture.key
         last = budget is None or budget >= self.settings.epochs
+        curve = _curve(folder)
         try:
             if last and (folder / ENDED).is_file():
                 network = self.network(architecture)  # its process ended before the result was stored
             else:
                 network = self.build(architecture)
+                for point in self.points:
+                    if point not in curve and point < (self.settings.epochs if last else budget or 0.0):
+                        self._train(network, folder, point, self.logs(architecture))
+                        curve[point] = self._score(network)["error"]
+                        write_whole(json.dumps(list(curve.items())), folder / CURVE)
                 self._train(network, folder, None if last else budget, self.logs(architecture))
         except EvaluationFailure as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return Evaluation(failure=str(failure))
-        found = score(network, self.data.task, self.data.batches("validation", self.batch_size))
-        return Evaluation({"error": found.pop("error")}, details=found)
+        found = self._score(network)
+        error = found.pop("error")
+        if self.points:
+            curve[self.settings.epochs if last or budget is None else budget] = error
+            write_whole(json.dumps(list(curve.items())), folder / CURVE)
+        return Evaluation({"error": error}, details=found, curve=tuple((at, {"error": e}) for at, e in sorted(curve.items())))
+
+    def _score(self, network: Any) -> dict[str, float]:
+        return score(network, self.data.task, self.data.batches("validation", self.batch_size))
 
     def _train(self, network: Any, folder: Path, until: float | None, logs: Logs) -> None:
         self.rows[folder.name] = fine_tune(
@@ -106,3 +123,11 @@ class FineTuned(Estimator):
         if until is None:  # nothing goes on from here
             (folder / ENDED).touch()
             discard(folder / TRAINING)
+
+
+def _curve(folder: Path) -> dict[float, float]:
+    """Epochs → the errors that a training has had on its way, where they were kept."""
+    try:
+        return {float(at): float(error) for at, error in json.loads((folder / CURVE).read_text(encoding="utf-8"))}
+    except (OSError, ValueError, TypeError):
+        return {}

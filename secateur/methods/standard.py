@@ -35,6 +35,7 @@ class Standard(FineTunedFirst):
             identity=digest(weights_digest(source.model), *teaching),
             device=bench.device,
             batch_size=bench.c.evaluation_batch,
+            points=bench.c.trial_points(),
             **teaching,
         )
 

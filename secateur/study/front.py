@@ -131,7 +131,11 @@ class Front(Generic[M]):
         return self.members[index]
 
     def best(self, under: Mapping[str, str | float | Bound] | None = None) -> M:
-        """The member with the best first objective among those that are at most at each bound.
+        """The first of `best_first`."""
+        return self.best_first(under)[0]
+
+    def best_first(self, under: Mapping[str, str | float | Bound] | None = None) -> list[M]:
+        """The members that are at most at each bound, those with the best first objective first.
 
         Bounds are absolute, or with a percent sign relative to the unpruned network: `best(under={"body_parameters": "50%"})`.
         `speedup` bounds the latency: `best(under={"speedup": "3x"})`. Raises BoundError, naming the nearest there is, where
@@ -157,7 +161,7 @@ class Front(Generic[M]):
             meeting += [m for m in _within(self.pool, limits) if m not in meeting]
         # ties in the first objective go to the better second one, and so on
         order = np.lexsort((*self._points(meeting).T[::-1], np.array([_luck(m) for m in meeting])))
-        return meeting[int(order[0])]
+        return [meeting[place] for place in order.tolist()]
 
     def _unmet(
         self, candidates: Sequence[M], under: Mapping[str, str | float | Bound], limits: Sequence[tuple[str, float]]

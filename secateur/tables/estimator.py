@@ -50,24 +50,27 @@ class TableEstimator(Estimator):
 
     def _evaluation(self, architecture: Architecture, budget: float | None) -> Evaluation:
         key = architecture.key
+        table, seed = self.table.asked(architecture, self.seed)
         try:
-            values = self._values(key, budget)
+            values = self._values(architecture, budget)
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
         curve: dict[float, dict[str, float]] = {}
         for name, column in self.columns.items():
-            if column in self.table.curves:
-                for at, value in zip(*self.table.curve(key, column, budget, seed=self.seed), strict=True):
+            if column in table.curves:
+                for at, value in zip(*table.curve(key, column, budget, seed=seed), strict=True):
                     curve.setdefault(float(at), {})[name] = float(value)
         return Evaluation(
             values,
             extra=tuple(self._beside(architecture, budget)),
             curve=tuple(sorted(curve.items(), key=lambda point: point[0])),
-            seconds=self.table.seconds_to(key, budget, seed=self.seed),
+            seconds=table.seconds_to(key, budget, seed=seed),
         )
 
-    def _values(self, key: str, budget: float | None) -> dict[str, float]:
-        known = self.table.values(key, budget, seed=self.seed, names=self.columns.values())
+    def _values(self, architecture: Architecture, budget: float | None) -> dict[str, float]:
+        table, seed = self.table.asked(architecture, self.seed)
+        key = architecture.key
+        known = table.values(key, budget, seed=seed, names=self.columns.values())
         missing = [column for column in self.columns.values() if column not in known]
         if missing:
             at = "" if budget is None else f" at budget {budget:g}"
@@ -77,4 +80,4 @@ class TableEstimator(Estimator):
     def _beside(self, architecture: Architecture, budget: float | None) -> Iterator[tuple[Architecture, dict[str, float]]]:
         for other in self.beside(architecture):
             with suppress(EvaluationFailure):  # nobody asked for it
-                yield other, self._values(other.key, budget)
+                yield other, self._values(other, budget)

@@ -11,8 +11,9 @@ from secateur.errors import ConfigurationError, DataError
 from secateur.paths import checked, reason
 from secateur.spaces.cells import NasBench101
 from secateur.tables.nasbench import Published, recognised
+from secateur.tables.opening import shipped, tables_folder
 from secateur.tables.parquet import CHECKED, EVERY, space_of, write_parquet
-from secateur.tables.searchable import SearchTable, searchable, shipped, tables_folder
+from secateur.tables.searchable import SearchTable, searchable
 from secateur.tables.surrogate.table import surrogate
 from secateur.writing import whole
 

@@ -19,30 +19,21 @@ All but `space` and `objectives` may be left out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import resources
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError, DataError, UnknownNameError, one_line
 from secateur.objectives import QUANTITIES, Objective
-from secateur.paths import checked
 from secateur.spaces.base import Space
-from secateur.spaces.cells.enumeration import cache_folder
 from secateur.spaces.pool import Pool
-from secateur.tables.nasbench import published, recognised
 from secateur.tables.parquet import CHECKED, METADATA, read_parquet, space_of, write_parquet
 from secateur.tables.table import Table
 
 #: Spaces of more points than this are not checked for being in a table whole.
 MOST = 100_000
-
-
-#: Where imported tables are.
-FOLDER = "SECATEUR_TABLES"
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ class SearchTable:
     """A table with the space that it holds the networks of, or as many of them as it has (a Pool).
 
     A search on it optimises `objectives`, of which those in `maximise` are maximised, as they are at `budget` (None: at the end
-    of training); `reported` is what counts in the end.
+    of training); `reported` is what counts in the end. `said` is all that its metadata says.
     """
 
     name: str
@@ -72,6 +63,7 @@ class SearchTable:
     maximise: tuple[str, ...] = ()
     budget: float | None = None
     reported: tuple[Reported, ...] = ()
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     def objective(self, name: str) -> Objective:
         """A column or curve as an objective, with its direction. Raises UnknownNameError."""
@@ -79,55 +71,6 @@ class SearchTable:
             raise UnknownNameError("column", name, self.table.names, f"They are those of the table {self.name}.")
         known = QUANTITIES[name].direction if name in QUANTITIES else "min"
         return Objective(name, "max" if name in self.maximise else known)
-
-
-def shipped() -> dict[str, Path]:
-    """The tables that come with the package, by name."""
-    folder = resources.files("secateur.tables") / "data"
-    return {
-        Path(str(file)).stem: Path(str(file)) for file in sorted(folder.iterdir(), key=str) if str(file).endswith(".parquet")
-    }
-
-
-def tables_folder() -> Path:
-    """Where imported tables are: what `SECATEUR_TABLES` names, by default `tables` in the user's cache folder."""
-    named = os.environ.get(FOLDER, "")
-    return Path(named).expanduser() if named else cache_folder() / "tables"
-
-
-def open_table(named: str) -> SearchTable:
-    """A table by name (it comes with the package, was imported, or lies in the folder of imported tables), of a Parquet file,
-    or of a file of a published table. Raises UnknownNameError, DataError."""
-    known = shipped()
-    if named in known:
-        return read_searchable(known[named], named)
-    if Path(named).name != named or "." in named:
-        path = checked(named, DataError)
-        return read_searchable(path, path.stem) if path.suffix == ".parquet" else _published(path)
-    files = sorted(tables_folder().iterdir()) if tables_folder().is_dir() else []
-    imported = {path.stem: path for path in files if path.suffix == ".parquet"}
-    if named in imported:
-        return read_searchable(imported[named], named)
-    others = {found.name: path for path in files if (found := published(path))}
-    if named in others:
-        return _published(others[named])
-    hint = "Give a file; `secateur bench import FILE` keeps a published table under its name (nb101, nb201)."
-    raise UnknownNameError("table", named, {*known, *imported, *others}, hint)
-
-
-def open_tables(named: Sequence[str]) -> list[SearchTable]:
-    """Several tables to be compared, each once. Raises ConfigurationError where two have one name, and as `open_table`."""
-    found = [open_table(name) for name in dict.fromkeys(named)]
-    names = [table.name for table in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ConfigurationError(f"two of the tables are called `{twice[0]}`: give one of the files another name.")
-    return found
-
-
-def _published(path: Path) -> SearchTable:
-    found = recognised(path)
-    return searchable(*found.read(), found.name)
 
 
 def write_searchable(path: Path, rows: Table | Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
@@ -170,6 +113,7 @@ def searchable(table: Table, said: Mapping[str, Any], name: str) -> SearchTable:
         table.require(column)
     for one in (*(Reported(column, budget) for column in objectives), *reported):
         table.require(one.metric, one.budget)
-    if table.distinct < space.size() and (space.size() > MOST or any(a.key not in table for a in space.every())):
+    partial = not table.answers_all and table.distinct < space.size()
+    if partial and (space.size() > MOST or any(a.key not in table for a in space.every())):
         space = Pool(space, table.architectures)
-    return SearchTable(name, str(said.get("about", "")), table, space, objectives, maximise, budget, reported)
+    return SearchTable(name, str(said.get("about", "")), table, space, objectives, maximise, budget, reported, said)

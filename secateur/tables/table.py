@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -80,6 +80,13 @@ class Table:
             rule = " or ".join(map(str, shapes))
             raise DataError(f"`{self.where}`: `{name}` must have the shape {rule}, got {found.shape}.")
         return found
+
+    #: Whether it answers for architectures that it has no row of, too: see `asked`.
+    answers_all: ClassVar[bool] = False
+
+    def asked(self, architecture: Architecture, seed: int | None = None) -> tuple[Table, int | None]:
+        """Where the answer for an architecture stands: a table, and the seed of the training in it; None: the mean over all."""
+        return self, seed
 
     def __len__(self) -> int:
         return len(self.architectures)

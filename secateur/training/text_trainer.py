@@ -146,7 +146,14 @@ class TextTrainer(StageTrainer):
     """Trainer of a language model on windows of one text."""
 
     def __init__(
-        self, *, validation: Tokens, length: int, points: Sequence[int], progress: Told | None = None, **kwargs: Any
+        self,
+        *,
+        validation: Tokens,
+        length: int,
+        points: Sequence[int],
+        until: int | None = None,
+        progress: Told | None = None,
+        **kwargs: Any,
     ) -> None:
         self.watch = Watch(progress)
         # one batch a step: the mean over it is the loss
@@ -158,7 +165,7 @@ class TextTrainer(StageTrainer):
         self.summed = torch.zeros((), dtype=torch.float64, device=self.args.device)
         self.summed_steps = 0
         self.seconds, self._since = 0.0, time.perf_counter()
-        self.stop_asked = False
+        self.until, self.stop_asked = until, False
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         return SequentialSampler(self.windows) if self.carries else super()._get_train_sampler(train_dataset)
@@ -189,7 +196,7 @@ class TextTrainer(StageTrainer):
         step = self.state.global_step
         if step in self.points and (not self.state.log_history or self.state.log_history[-1]["step"] != step):
             self._point(step)
-        if self.stop_asked and not self.control.should_training_stop:
+        if (self.stop_asked or step == self.until) and not self.control.should_training_stop:
             self.control.should_save = self.control.should_training_stop = True
         super()._maybe_log_save_evaluate(*args, **kwargs)
 
@@ -249,6 +256,7 @@ def train_text(
     *,
     length: int,
     evaluations: int | Sequence[float] = 20,
+    until: float | None = None,
     device: str = "cpu",
     progress: Told | None = None,
     logs: Logs = NO_LOGS,
@@ -257,14 +265,15 @@ def train_text(
 
     A recurrent network (Transformer-XL) reads the text in order, as `settings.batch_size` parts side by side; others read
     shuffled windows. The curve has a point at each of `curve_steps(steps, evaluations)`. Goes on from the last checkpoint in
-    `folder`, exactly. Ctrl-C ends the step, writes a checkpoint and raises Stopped. Raises EvaluationFailure where training
-    diverges, DataError for too little text, ConfigurationError for wrong settings, StudyError where the folder's training is
-    beyond the last step.
+    `folder`, exactly. `until`: pause at the first of these points after so much of the steps, a share. Ctrl-C ends the step,
+    writes a checkpoint and raises Stopped. Raises EvaluationFailure where training diverges, DataError for too little text,
+    ConfigurationError for wrong settings, StudyError where the folder's training is beyond the last step.
     """
     settings.check()
     data: Any = Streams(train_tokens, length, settings.batch_size) if recurrent(model) else Windows(train_tokens, length)
     steps = settings.total_steps(math.ceil(len(data) / settings.batch_size))
     points = curve_steps(steps, evaluations)
+    pause = steps if until is None else next(point for point in points if point >= until * steps)
     model.to(device)
     made: list[TextTrainer] = []
 
@@ -278,6 +287,7 @@ def train_text(
             validation=validation_tokens,
             length=length,
             points=points,
+            until=pause,
             args=arguments,
             train_dataset=data,
             data_collator=collate,
@@ -292,7 +302,7 @@ def train_text(
         raise StudyError(
             f"`{folder}` contains a training that is already beyond step {steps}. Give another folder or more steps."
         )
-    if last is not None and reached == steps:
+    if last is not None and (reached == steps or reached >= pause):
         with lent(model):
             found = _finished(make(), last, reached)
         model.eval()
@@ -300,11 +310,11 @@ def train_text(
     with _ctrl_c(lambda: made[0] if made else None):
         run_stage(make, model, folder, logs)
     trainer = made[0]
-    if trainer.state.global_step < steps:
+    if trainer.state.global_step < pause:
         raise Stopped(f"stopped after step {trainer.state.global_step} of {steps}; what was done is saved.")
     trainer.accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # mixed precision is for training only
     model.eval()
-    return _result(trainer.state.log_history, steps, trainer._elapsed())
+    return _result(trainer.state.log_history, trainer.state.global_step, trainer._elapsed())
 
 
 def _finished(trainer: TextTrainer, checkpoint: str, step: int) -> TextResult:

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from secateur.errors import StudyError
+from secateur.errors import ConfigurationError, StudyError
 from secateur.paths import quoted
+from secateur.runs.design.contest import Contest
 from secateur.runs.design.run import DesignRun
 from secateur.runs.design.training import Trained, TrainSettings, train_architecture
-from secateur.runs.folder import open_run
+from secateur.runs.folder import open_run, parse_under
 from secateur.verbs.completion import run_folders
 from secateur.verbs.signature import Key, Shown, takes
 
@@ -33,5 +34,11 @@ def train(
             f"`{run}` is a run of `secateur prune`, but `secateur train` needs one of `secateur design`. Its networks are "
             f"already trained: write one with secateur export {quoted(run)} --under body_parameters=50% --to …"
         )
+    if settings.candidates > 1:
+        if key is not None or not under:
+            raise ConfigurationError("`candidates` are those within a bound: give --under latency=200ms, and no --key.")
+        members = opened.front.best_first(under=parse_under(under))[: settings.candidates]
+        contest = Contest.of([(member.architecture, member.sizes) for member in members], settings.stop_early)
+        return contest.train(settings, progress=progress)
     member = opened.choose(key, under, "train", "latency=200ms")
     return train_architecture(member.architecture, member.sizes, settings, progress=progress)

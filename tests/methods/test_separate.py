@@ -33,11 +33,12 @@ def kept(run: Any) -> set[str]:
         ({"method": "standard", "trials": 4}, ["fine-tune"]),
         ({"method": "standard", "searcher": "mo-asha", "trials": 9, "r_min": 0.5}, ["fine-tune"]),
         ({"method": "standard", "searcher": "hyperband", "trials": 9, "r_min": 0.5, "eta": 2}, ["fine-tune"]),
+        ({"method": "standard", "stop_early": "last:0.25/0.5", "trials": 24}, ["fine-tune"]),
         ({"method": "layer-drop"}, ["fine-tune"]),
         ({"method": "fisher", "trial_epochs": None}, ["fine-tune", "information"]),
         ({"method": "one-shot", "polish_at": ["30%", "60%"], "candidates": 2}, ["fine-tune", "order"]),
     ],
-    ids=["standard", "mo-asha", "hyperband", "layer-drop", "fisher", "one-shot"],
+    ids=["standard", "mo-asha", "hyperband", "stop-early", "layer-drop", "fisher", "one-shot"],
 )
 def test_a_whole_run(quick_prune: Any, tmp_path: Path, changes: dict[str, Any], stages: list[str]) -> None:
     """The stages are the method's, then those of every run; an exported member gives the logits that the search scored."""
@@ -82,13 +83,37 @@ def test_a_candidate_that_goes_on_ends_as_one_that_never_stopped(quick_prune: An
     assert all(t.values["error"] == pytest.approx(ends[t.key], abs=1e-6) for t in common)
 
 
-@pytest.mark.parametrize("searcher", ["random", "mo-asha", "successive-halving"])
+def test_what_promises_little_stops_early(quick_prune: Any, tmp_path: Path) -> None:
+    """Ten go on in any case; then it depends on what the extrapolator says of the first quarter."""
+    given = {**QUICK, "method": "standard", "stop_early": "last:0.25/0.3", "trials": 40}
+    run = quick_prune(tmp_path / "run", **given)
+    first = [t for t in run.trials if t.continues is None]
+    whole = {t.continues: t for t in run.trials if t.continues is not None}
+    assert {t.budget for t in first} == {0.5}
+    assert {t.budget for t in whole.values()} == {2.0}
+    assert 10 <= len(whole) < len(first)
+    for trial in first:
+        assert [at for at, _ in trial.curve] == [0.125, 0.25, 0.375, 0.5]
+        if trial.id in whole:
+            ended = whole[trial.id]
+            assert ended.curve[:4] == trial.curve
+            assert ended.curve[4] == (2.0, {"error": ended.values["error"]})
+    assert all(m.trial.budget == 2.0 for m in run.front)
+    plain = quick_prune(tmp_path / "plain", **{**QUICK, "method": "standard", "trials": 15})
+    ends = {t.key: t.values["error"] for t in plain.trials}
+    common = [t for t in whole.values() if t.key in ends]
+    assert common
+    assert all(t.values["error"] == pytest.approx(ends[t.key], abs=1e-6) for t in common)
+
+
+@pytest.mark.parametrize("searcher", ["random", "mo-asha", "successive-halving", "stop-early"])
 def test_killed_after_each_trial_it_ends_the_same(
     quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searcher: str
 ) -> None:
     """Stopped in the middle of every trial's training, and resumed each time."""
     options = {**QUICK, "method": "standard", "searcher": searcher, "trials": 5}
-    options |= {"r_min": 0.5, "eta": 2} if searcher != "random" else {}
+    options |= {"r_min": 0.5, "eta": 2} if searcher in ("mo-asha", "successive-halving") else {}
+    options |= {"searcher": "random", "stop_early": "last:0.5"} if searcher == "stop-early" else {}
     whole = quick_prune(tmp_path / "whole", **options)
     from secateur.training import fine_tune
 
@@ -133,6 +158,10 @@ def test_seconds_are_those_of_all_stages(quick_prune: Any, tmp_path: Path) -> No
         ({"searcher": "mo-asha"}, "needs a method whose candidates are trained"),
         ({"method": "standard", "searcher": "mo-asha", "r_min": 3.0, "trial_epochs": 2.0}, "`r_min` must be at most"),
         ({"method": "standard", "searcher": "mo-asha", "trials": 3}, "`trials` must be at least 4"),
+        ({"stop_early": "svr"}, "`stop_early` needs a method whose candidates are trained"),
+        ({"method": "standard", "searcher": "mo-asha", "stop_early": "svr"}, "`mo-asha` stops trainings early by itself"),
+        ({"method": "standard", "stop_early": "svm"}, "unknown extrapolator `svm`"),
+        ({"method": "standard", "stop_early": "svr:20"}, "must be an extrapolator, with shares or without"),
         ({"method": "layer-drop", "space": "small"}, "prunes in the space layer"),
         ({"method": "layer-drop", "searcher": "random"}, "`searcher` cannot be set"),
         ({"method": "one-shot", "space": "large"}, "prunes in the space small"),

@@ -38,8 +38,8 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "SPACE", {"layers": "1..2", "width": "8..16:8", "inner": "32..64:32", "heads": (2,),
-                                             "embedding": (0, 4), "factor": (1, 2)})  # fmt: skip
+    small = {"layers": "1..2", "width": "8..16:8", "inner": "32..64:32", "heads": (2,), "embedding": (0, 4), "factor": (1, 2)}
+    monkeypatch.setitem(benchmark.random_jobs.__globals__, "SPACE", small)
     out = tmp_path / "work"
     given = ["train", "--text", str(text), "--out", str(out), "--cutoffs", "100", *SMALL]
     given += ["--count", "4", "--repeat", "2", "--homogeneous", "1"]
@@ -47,10 +47,17 @@ def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, mon
     with benchmark.claimed(out / "claims" / f"{jobs[1].architecture.key}-0") as free:  # another process is at it
         assert free
         benchmark.main(given)
-        assert [benchmark._name(row) for row in lines(out)] == [job.name for job in jobs if job is not jobs[1]]
+        assert [benchmark.name_of(row) for row in lines(out)] == [job.name for job in jobs if job is not jobs[1]]
     benchmark.main(given)
     rows = lines(out)
-    assert sorted(benchmark._name(row) for row in rows) == sorted(job.name for job in jobs)
+    assert sorted(benchmark.name_of(row) for row in rows) == sorted(job.name for job in jobs)
+    others = tmp_path / "others"
+    benchmark.main([*given[:4], str(others), *given[5:], "--at-once", "2"])
+    assert {benchmark.name_of(row) for row in lines(others)} == {job.name for job in jobs}
+    wanted = {benchmark.name_of(row): row for row in rows}
+    for row in lines(others):
+        assert row["curve"] == pytest.approx(wanted[benchmark.name_of(row)]["curve"], abs=1e-3)
+        assert row["perplexity"] == pytest.approx(wanted[benchmark.name_of(row)]["perplexity"], rel=1e-3)
     torn = max(out.glob("rows-*"), key=lambda file: file.stat().st_size)  # a process died while it wrote its last line
     torn.write_text(torn.read_text()[:-20])
     benchmark.main(given)
@@ -122,10 +129,14 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
     assert [job.source for job in jobs] == ["random"] * 165 + ["homogeneous"] * 40
     assert len({job.name for job in jobs}) == 205
     assert len({job.architecture.key for job in jobs}) == 190
-    space = Decoder("gpt2", **benchmark.SPACE)
+    space = Decoder("gpt2", **benchmark.random_jobs.__globals__["SPACE"])
     assert all(space.contains(job.architecture) for job in jobs)
     assert [job.seed for job in jobs] == [0] * 150 + [1] * 15 + [0] * 40
     assert benchmark.random_jobs("gpt2", 150, 15, 40) == jobs
+    more = benchmark.random_jobs("gpt2", 400, 40, 0, seeds=5)  # what was trained before is among them
+    assert {job.name for job in jobs if job.source == "random"} <= {job.name for job in more}
+    assert [job.seed for job in more].count(4) == 40
+    assert len({job.name for job in more}) == len(more) == 400 + 4 * 40
     few = benchmark.random_jobs("gpt2", 4, 15, 0)  # no more can be repeated than there are
     assert len({job.name for job in few}) == len(few) == 8
     assert benchmark.random_jobs("gpt2", 0, 15, 0) == []

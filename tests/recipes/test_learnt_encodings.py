@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -18,21 +17,13 @@ from secateur.search.ways import Going
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 
 
-@pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripts of a folder import each other, and what all recipes share."""
-    monkeypatch.syspath_prepend(str(RECIPES / "arch2vec"))
-    for name in ("rows", "search"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-
-
 def rows(name: str) -> list[dict[str, str]]:
     with (RECIPES / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("recipe", ["arch2vec", "cate"])
-def test_the_page_has_the_tables_of_the_files(load_recipe: Any, recipe: str, beside: None) -> None:
+def test_the_page_has_the_tables_of_the_files(load_recipe: Any, recipe: str) -> None:
     page = (RECIPES / recipe / "README.md").read_text(encoding="utf-8")
     tables = load_recipe(f"{recipe}/tables.py")
     assert tables.filled(page) == page
@@ -44,7 +35,7 @@ def test_enough_seeds() -> None:
         assert all(int(row["seeds"]) >= 200 for row in rows(name))
 
 
-def test_what_was_chosen_was_chosen_on_other_data(load_recipe: Any, beside: None) -> None:
+def test_what_was_chosen_was_chosen_on_other_data(load_recipe: Any) -> None:
     """The training of arch2vec, and the settings of REINFORCE in its space."""
     search = load_recipe("arch2vec/search.py")
     assert {row["objective"] for row in rows("arch2vec/tuning.csv")} == set(search.ELSEWHERE)
@@ -65,7 +56,7 @@ def test_what_was_chosen_was_chosen_on_other_data(load_recipe: Any, beside: None
     ]
 
 
-def test_every_difference_of_the_released_code_has_a_row(load_recipe: Any, beside: None) -> None:
+def test_every_difference_of_the_released_code_has_a_row(load_recipe: Any) -> None:
     """`kl_weight` goes with another one, and `pooling` changes the embedding only."""
     recipe = load_recipe("arch2vec/pretrain.py")
     alone = [next(iter(given)) for given in recipe.SWITCHES.values()]
@@ -74,7 +65,7 @@ def test_every_difference_of_the_released_code_has_a_row(load_recipe: Any, besid
     assert {row["name"] for row in rows("arch2vec/pretraining.csv")} == set(recipe.TRAININGS)
 
 
-def test_the_trainings_of_cate_are_told(load_recipe: Any, beside: None) -> None:
+def test_the_trainings_of_cate_are_told(load_recipe: Any) -> None:
     recipe = load_recipe("cate/pretrain.py")
     told = {row["name"]: row for row in rows("cate/pretraining.csv")}
     assert set(told) == set(recipe.TRAININGS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,18 @@ REAL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "nasbenc
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbench"
 
 
-@pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripts of this folder import each other."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    for name in ("kept", "search"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-
-
 def rows(name: str) -> list[dict[str, str]]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_the_page_has_the_tables_of_the_files(load_recipe: Any, beside: None) -> None:
+def test_the_page_has_the_tables_of_the_files(load_recipe: Any) -> None:
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert load_recipe("nasbench/tables.py").filled(page) == page
     assert all(f"<!-- {name} -->" in page for name in ("search", "tuning", "fidelity", "predictors"))
 
 
-def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe: Any, beside: None) -> None:
+def test_searchers_have_the_settings_that_were_chosen_on_other_data(load_recipe: Any) -> None:
     recipe, policies = load_recipe("nasbench/search.py"), load_recipe("nasbench/reinforce.py")
     chosen = recipe.best_settings()
     for row in rows("search.csv"):
@@ -62,26 +53,36 @@ def test_rows_measured_again_take_the_place_of_the_old(load_recipe: Any, tmp_pat
     file = tmp_path / "some.csv"
     kept.replace_rows(file, [{"name": "a", "value": 1.0}, {"name": "b", "value": 2.0}], ("name",))
     kept.replace_rows(file, [{"name": "a", "value": 3.14159265}], ("name",))
-    assert file.read_text() == "name,value\nb,2\na,3.14159\n"
+    assert file.read_text() == "name,value\na,3.14159\nb,2\n"
+    kept.replace_rows(file, [{"name": "c", "value": 4.0}], ("name",))
+    assert file.read_text() == "name,value\na,3.14159\nb,2\nc,4\n"
 
 
-def test_what_the_text_says_of_searchers(load_recipe: Any, beside: None) -> None:
+def test_what_the_text_says_of_searchers(load_recipe: Any) -> None:
     at = {(r["searcher"].partition(":")[0], r["queries"]): r for r in rows("search.csv")}
-    for family in ("mo-rea", "local", "bananas"):  # arch2vec-BO has 91.41 / 94.18
+    assert float(at["bo-gcn", "100"]["cifar10_test@200"]) > 94.18  # arch2vec-BO has 91.41 / 94.18
+    assert float(at["bo-gcn", "100"]["cifar10_validation@200"]) > 91.41
+    for family in ("mo-rea", "local", "bananas"):
         assert float(at[family, "100"]["cifar10_test@200"]) > 94.175
         assert float(at[family, "100"]["cifar10_validation@200"]) > 91.31
     paper = load_recipe("nasbench/tables.py").PAPER
     for family in ("mo-rea", "reinforce"):
         assert 0.25 < float(at[family, "100"]["cifar10_test@200"]) - float(paper[family][1].split()[0]) < 0.45
     regrets = {family: float(row["regret"]) for (family, queries), row in at.items() if queries == "150"}
-    assert sorted(regrets, key=regrets.__getitem__)[:2] == ["bo-dngo", "local"]
+    assert sorted(regrets, key=regrets.__getitem__)[:3] == ["bo-gcn", "bo-dngo", "local"]
+    assert (round(regrets["bo-gcn"], 3), round(regrets["bo-dngo"], 3)) == (0.020, 0.123)
+    assert float(at["bo-gcn", "100"]["regret"]) == pytest.approx(float(at["bananas", "100"]["regret"]), abs=0.01)
+    assert float(at["bo-gcn", "150"]["seconds"]) / float(at["local", "150"]["seconds"]) == pytest.approx(250, rel=0.2)
     early = {family: float(row["regret"]) for (family, queries), row in at.items() if queries == "50"}
     assert min(early, key=early.__getitem__) == "bo-dngo"
     assert 300 < float(at["bo-dngo", "150"]["seconds"]) / float(at["local", "150"]["seconds"]) < 1000
     assert regrets["reinforce"] - regrets["local"] == pytest.approx(0.1, abs=0.01)
     corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["measure"] == "regret"}
-    several = [s for _, s in corrected if s.partition(":")[0] in ("mo-rea", "bananas", "bo-dngo")] + ["local"]
+    several = [s for _, s in corrected if s.partition(":")[0] in ("mo-rea", "bananas", "bo-dngo", "bo-gp")] + ["local"]
     assert all(p > 0.05 for pair, p in corrected.items() if set(pair) <= set(several))
+    assert all(p < 0.001 for pair, p in corrected.items() if "bo-gcn" in pair)
+    spread = {family: float(r["cifar10_test@200 deviation"]) for (family, queries), r in at.items() if queries == "150"}
+    assert 1.7 < spread["bo-gp"] / spread["local"] < 2.3
     assert all(p < 0.05 for pair, p in corrected.items() if "random" in pair)
 
 
@@ -122,7 +123,7 @@ def test_what_the_text_says_of_predictors() -> None:
 def test_how_well_twelve_epochs_rank_by_themselves() -> None:
     from scipy.stats import spearmanr
 
-    from secateur.tables.searchable import open_table
+    from secateur.tables.opening import open_table
 
     table = open_table(str(REAL)).table
     short, long = (table.column("cifar10_validation", epochs) for epochs in (12, 200))

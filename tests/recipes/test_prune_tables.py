@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from secateur.tables.opening import open_table, shipped
 from secateur.tables.parquet import read_parquet, write_parquet
-from secateur.tables.searchable import open_table, shipped
 
 
 @pytest.fixture(scope="module")

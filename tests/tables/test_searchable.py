@@ -13,8 +13,9 @@ from secateur.errors import DataError, UnknownNameError
 from secateur.rng import generator
 from secateur.spaces.pool import Pool
 from secateur.spaces.pruning import Small
+from secateur.tables.opening import open_table, shipped
 from secateur.tables.parquet import METADATA, write_parquet
-from secateur.tables.searchable import open_table, shipped, write_searchable
+from secateur.tables.searchable import write_searchable
 from secateur.testing.toys import SHAPE, toy
 
 SHAPED = {"layers": SHAPE.layers, "heads": SHAPE.heads, "units": SHAPE.units}

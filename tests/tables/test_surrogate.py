@@ -15,7 +15,7 @@ from secateur.rng import generator
 from secateur.spaces.cells import NasBench101
 from secateur.spaces.cells.every_cell import EveryCell
 from secateur.tables.nasbench import csv_files
-from secateur.tables.searchable import open_table
+from secateur.tables.opening import open_table
 from secateur.tables.surrogate.features import OWN, PATHS, STARTS, featured
 from secateur.tables.surrogate.table import surrogate
 from secateur.tables.table import Table

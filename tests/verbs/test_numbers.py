@@ -51,6 +51,9 @@ def needed(tmp_path: Path, model_folder: Path, data_file: Path) -> dict[str, dic
         "bench search": {"table": ["prune-sst2"], "to": to},
         "bench predictors": {"table": ["prune-sst2"], "to": to},
         "bench encodings": {"table": ["prune-sst2"], "to": to},
+        "bench extrapolators": {"table": ["curves-wikitext2"], "to": to},
+        "bench surrogate fit": {"table": "curves-wikitext2", "to": to},
+        "bench surrogate evaluate": {"table": "curves-wikitext2", "to": to},
         "encode pretrain": {"space": "nasbench201", "to": to},
         "encode show": {"folder": tmp_path / "trained"},
         "bench pruning": {"folder": to, "model": [str(model_folder)], "task": [str(data_file)]},
@@ -86,6 +89,7 @@ def test_the_command_says_the_same_in_one_line(
     commands = get_command(app)
     first = {"train": "run", "measure": "model", "evaluate": "model", "bench proxies": "table", "bench pruning": "folder"}
     first |= {"encode pretrain": "space", "encode show": "folder"}
+    first |= {"bench surrogate fit": "table", "bench surrogate evaluate": "table"}
     for verb, name in numeric():
         command = [*verb.split(), *words(needed[verb], first.get(verb, ""))]
         for value in ("nan", "inf", "-1", "1e308", "1" + "0" * 12, "9" * 5000, "x", ""):

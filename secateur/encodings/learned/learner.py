@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -18,6 +17,7 @@ from torch import Tensor
 from secateur.encodings.graph import Shape
 from secateur.encodings.learned.cells import Cells
 from secateur.encodings.learned.network import Embedder
+from secateur.encodings.learned.one_thread import one_thread
 from secateur.encodings.learned.settings import LearnerSettings
 from secateur.encodings.learned.state import keep, resumed
 from secateur.encodings.learned.steps import Steps
@@ -109,7 +109,7 @@ class Learner(ABC, Generic[S, N]):
             )
         losses = resumed(self.network, optimiser, state, said)
         steps = Steps(self.network, optimiser, task.loss, self.s.clip)
-        with _one_thread():
+        with one_thread():
             for epoch in range(len(losses), self.s.epochs):
                 losses.append(self._epoch(epoch, task.examples, steps, advance))
                 keep(self.network, optimiser, state, said, losses)
@@ -178,17 +178,6 @@ class Learner(ABC, Generic[S, N]):
             raise StudyError(
                 f"`{path}` does not hold the network that its card describes: {str(error).splitlines()[0]}"
             ) from error
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Matrices of a batch are too small to be shared between threads, and so the weights do not depend on the cores."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def number(seed: int, *path: Any) -> int:

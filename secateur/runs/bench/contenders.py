@@ -1,4 +1,4 @@
-"""The searchers that a bench compares, by name: `local`, `mo-rea:20/5`, `bananas:path`, `mo-rea:20/5:path`, `local+aimed`."""
+"""The searchers that a bench compares, by name: `local`, `mo-rea:20/5`, `bananas:path`, `local+aimed`, `local+svr:0.2/0.5`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from secateur.runs.bench.problem import Problem
 from secateur.search import Aim
 from secateur.search.base import Searcher
 from secateur.search.rungs import rungs
+from secateur.search.stopping import Stopping
 from secateur.spaces.pruning import PruningSpace
 from secateur.spaces.pruning.sizes import aimed
 
@@ -31,8 +32,9 @@ DETAIL = re.compile(r"(?:([1-9]\d*)(?:/([1-9]\d*))?(?:$|:(?=.)))?([a-z][a-z-]*|(
 class Contender:
     """A searcher by name, with a population and the sample drawn from it where they are given (`mo-rea:20`, `mo-rea:20/5`),
     with another encoding than its own (`bananas:path`, or a trained one by its folder: `bananas:runs/arch2vec`; after sizes:
-    `mo-rea:20/5:path`), and with a share of its trials aimed at sizes where it is called so (`local+aimed`): the share and the
-    sizes that `secateur prune` has by default."""
+    `mo-rea:20/5:path`), with a share of its trials aimed at sizes where it is called so (`local+aimed`): the share and the
+    sizes that `secateur prune` has by default. With an extrapolator (`local+svr`), trainings stop early that promise little
+    after a share of them, and the best share of what is whole decides what does (`local+svr:0.2/0.5`)."""
 
     name: str
     searcher: str
@@ -40,6 +42,7 @@ class Contender:
     sample: int | None = None
     encoding: str | None = None
     aimed: bool = False
+    stopping: Stopping | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -48,16 +51,19 @@ class Contender:
         name, colon, detail = plain.partition(":")
         check("searcher", name, "bench")
         found = DETAIL.fullmatch(detail)
-        if (plus and more != "aimed") or (colon and (not detail or not found)):
+        if (plus and not more) or (colon and (not detail or not found)):
             raise ConfigurationError(
-                f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path, mo-rea:20/5:path "
-                "or local+aimed."
+                f"`{text}` must be a searcher's name, or one with more: mo-rea:20, mo-rea:20/5, bananas:path, "
+                "mo-rea:20/5:path, local+aimed, local+svr or local+svr:0.2/0.5."
             )
         population, sample, encoding = found.groups() if found else (None, None, None)
         if encoding:
             check_encoding(encoding)
-        sizes = {"population": int(population) if population else None, "sample": int(sample) if sample else None}
-        return cls(text, name, **sizes, encoding=encoding, aimed=bool(plus))
+        population, sample = (int(size) if size else None for size in (population, sample))
+        stopping = Stopping.parse(more, "Other searchers are aimed, as in local+aimed.") if plus and more != "aimed" else None
+        if stopping is not None and with_budgets(name):
+            raise ConfigurationError(f"`{text}`: `{name}` stops trainings early by itself.")
+        return cls(text, name, population, sample, encoding, more == "aimed", stopping)
 
     def build(self, problem: Problem, seed: int, trials: int, depths: bool) -> Searcher:
         """A new searcher for so many trials. Raises ConfigurationError where it cannot serve the table."""
@@ -69,10 +75,10 @@ class Contender:
         if with_budgets(self.searcher):
             given |= self._budgets(problem)
         searcher: Searcher = kind(space, problem.objectives, **given)
-        return searcher
+        return searcher if self.stopping is None else self.stopping.wrapped(searcher, self._several(problem))
 
-    def _budgets(self, problem: Problem) -> dict[str, Any]:
-        """The least and the largest budget and the factor between rungs, of which the table has each."""
+    def _several(self, problem: Problem) -> tuple[float, ...]:
+        """The table's budgets up to the one that drives. Raises ConfigurationError where there is only one."""
         has = problem.budgets
         if len(has) < 2:
             said = ", ".join(f"{b:g}" for b in has) or "none"
@@ -80,6 +86,11 @@ class Contender:
                 f"`{self.name}` stops trainings early: the table `{problem.name}` needs several budgets up to the one that "
                 f"drives, it has: {said}."
             )
+        return has
+
+    def _budgets(self, problem: Problem) -> dict[str, Any]:
+        """The least and the largest budget and the factor between rungs, of which the table has each."""
+        has = self._several(problem)
         factors = (*ETAS, *range(5, int(has[-1] / has[0]) + 2))
         eta = next(eta for eta in factors if set(rungs(has[0], has[-1], eta)) <= set(has))
         return {"least": has[0], "most": has[-1], "eta": eta}

@@ -18,7 +18,7 @@ from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, Settings, option
-from secateur.tables.searchable import open_tables
+from secateur.tables.opening import open_tables
 
 #: Encodings where none is asked for; a graph for predictors that take no other.
 USUAL, GRAPH = ("adjacency", "path"), "graph"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
 from secateur.objectives import Objective
+from secateur.tables.curves.answering import AnsweringTable
 from secateur.tables.searchable import Reported, SearchTable
 from secateur.tables.table import Table
 
@@ -83,6 +84,14 @@ class Problem:
     def rows(self, keys: Iterable[str]) -> np.ndarray:
         """Where the networks of these keys stand in columns."""
         return np.array([self._places[key] for key in keys], dtype=int)
+
+    def knowing(self, spelt: Iterable[str]) -> Problem:
+        """The same where the table also has rows for these architectures, which it answers for anyway."""
+        table = self.table.table
+        if not isinstance(table, AnsweringTable):
+            return self
+        known = table.knowing([Architecture.from_json(text) for text in spelt])
+        return replace(self, table=replace(self.table, table=known))
 
     @cached_property
     def mean_seconds(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from secateur.catalogue import listed
 from secateur.errors import ConfigurationError, MissingExtraError, UnknownNameError
@@ -13,13 +13,17 @@ from secateur.paths import no_folder
 from secateur.runs.bench.asked import faults, no_table, whole_numbers
 from secateur.runs.bench.contenders import Contender
 from secateur.runs.bench.filling import filled
+from secateur.runs.bench.flagged import flags
 from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search_results import SearchStudy
-from secateur.runs.bench.searching import Search
+from secateur.runs.bench.searching import ARCHITECTURE, Search
 from secateur.runs.progress import Progress
 from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
-from secateur.tables.searchable import open_tables
+from secateur.tables.opening import open_tables
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Compared where nothing else is asked for: those that propose in a few milliseconds.
 USUAL = ("random", "local", "mo-rea", "nsga2")
@@ -143,6 +147,13 @@ def searching(settings: SearchSettings) -> Callable[[tuple[int, int, int]], list
     return lambda task: plan.search(task).run()
 
 
+def _spelt(frame: pandas.DataFrame, table: str) -> list[str]:
+    """The architectures that searches of a table have seen, where rows spell them."""
+    if ARCHITECTURE not in frame:
+        return []
+    return [str(text) for text in frame.loc[frame["table"] == table, ARCHITECTURE].dropna().unique()]
+
+
 def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStudy:
     """Run the searches that the folder lacks, and compare all that were asked for.
 
@@ -155,6 +166,8 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     cells = {plan.search(task).cell: task for task in tasks}
     with SafeRowsFile.within(s.to, SearchStudy.results) as file:
         frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
-    study = SearchStudy(s.to, plan.problems, frame, s.end, s.shown_at, s.seconds is not None, left_out)
+    problems = [problem.knowing(_spelt(frame, problem.name)) for problem in plan.problems]
+    notes = [*left_out, *flags(problems, plan.contenders)]
+    study = SearchStudy(s.to, problems, frame, s.end, s.shown_at, s.seconds is not None, notes)
     study.write()
     return study

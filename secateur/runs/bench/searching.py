@@ -17,6 +17,9 @@ from secateur.study.memory_store import MemoryStore
 from secateur.tables import TableEstimator
 from secateur.trial import Trial
 
+#: The column that spells what a table has no rows of.
+ARCHITECTURE = "architecture"
+
 
 @dataclass(frozen=True)
 class Search:
@@ -58,10 +61,13 @@ class Search:
             times.append(time.thread_time() - began)
             clocks.append((clocks[-1] if clocks else 0.0) + (trial.seconds or 0.0))
 
-        estimator = TableEstimator(self.problem.table.table, names, budget=self.problem.budget, beside=beside)
+        table = self.problem.table.table
+        # a surrogate's trainings have noise, another in each search
+        seed = self.seed if table.answers_all else None
+        estimator = TableEstimator(table, names, seed=seed, budget=self.problem.budget, beside=beside)
         study = Study(MemoryStore(), self.searcher(), [estimator], self.problem.objectives, on_trial=ended)
         study.run(Stop(trials=self.queries, seconds=self.seconds))
-        timed = self.problem.table.table.seconds is not None
+        timed = table.seconds is not None
         said = {"table": self.problem.name, "searcher": self.contender.name, "seed": self.seed}
         rows: list[dict[str, Any]] = []
         query = 0
@@ -70,5 +76,6 @@ class Search:
             row = {**said, "query": query, "origin": seen.origin, "key": seen.key, "seconds": times[query - 1]}
             row |= {"clock": clocks[query - 1]} if timed else {}
             row["budget"] = self.problem.budget if seen.budget is None else seen.budget
+            row |= {ARCHITECTURE: seen.architecture.to_json()} if table.answers_all else {}
             rows.append({**row, **{name: seen.values.get(name) for name in names}})
         return rows

@@ -79,6 +79,19 @@ class TrainSettings(Settings):
     int8: bool = option(False, "Write model.int8.onnx as well.", flag="--int8")
     int4: bool = option(False, "Write model.int4.onnx as well.", flag="--int4")
     log_to: list[str] = shared(LogSettings, "log_to", panel=_TRAINING)
+    candidates: int = option(
+        1,
+        "Begin to train so many of the best architectures within the bound, and go on with the most promising.",
+        least=1,
+        most=1000,
+        panel=_TRAINING,
+    )
+    stop_early: str = option(
+        "last",
+        "How the most promising of --candidates is found: last or wpm, by default after a fifth of the steps; wpm:0.3 after "
+        "30 %.",
+        panel=_TRAINING,
+    )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     seed: int = shared(TrainingSettings, "seed", about="The seed for weights, data order and dropout.", panel=_TRAINING)
 
@@ -121,6 +134,65 @@ class Trained:
 
 def train_architecture(architecture: Architecture, sizes: Sizes, settings: TrainSettings, *, progress: bool = False) -> Trained:
     """Train one architecture of the space `decoder` on a text; `settings.to` gets checkpoint, tokenizer, curve and card."""
+    from secateur.export.trained import save_trained
+    from secateur.training.text_trainer import evaluate_text
+
+    with _opened(architecture, sizes, settings, Progress(progress)) as job:
+        settings, folder, model, tokens = job.settings, job.folder, job.model, job.tokens
+        result = job.train()
+        test = None
+        if tokens.test is not None:
+            test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
+        model.to("cpu")
+        judge = judging(tokens.validation, settings.length, job.bars)
+        differences, forms = save_trained(model, job.words, folder, judge=judge, **settings.forms())
+        parameters = sum(p.numel() for p in model.parameters())
+        found = (result.steps, result.seconds, result.perplexity, test, result.curve)
+        trained = Trained(folder, architecture, parameters, *found, differences, forms)
+        _describe(trained, Path(settings.text).name, job.started)
+        _finish(folder)
+    return trained
+
+
+def begin_architecture(
+    architecture: Architecture, sizes: Sizes, settings: TrainSettings, *, until: float, progress: bool = False
+) -> TextResult:
+    """Train one architecture for a share of its steps; `train_architecture` goes on from there, as if it had not paused."""
+    with _opened(architecture, sizes, settings, Progress(progress)) as job:
+        return job.train(until)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A training that was begun: what is trained on what, and where to."""
+
+    settings: TrainSettings
+    folder: Path
+    started: dict[str, Any]
+    model: Any
+    words: Any
+    tokens: TextTokens
+    device: str
+    bars: Progress
+    logs: Logs
+
+    def train(self, until: float | None = None) -> TextResult:
+        """Train the model in place, or go on with it; to the end, or for a share of the steps."""
+        from secateur.checkpoints.quiet import quiet
+        from secateur.training.text_trainer import train_text
+
+        s, steps = self.settings, self.folder / UNFINISHED / "steps"
+        options: dict[str, Any] = {"length": s.length, "evaluations": s.evaluations, "device": self.device, "logs": self.logs}
+        with self.bars.bar("training") as advance, quiet():
+            tokens = self.tokens
+            return train_text(
+                self.model, tokens.train, tokens.validation, s.training(), steps, **options, until=until, progress=advance
+            )
+
+
+@contextmanager
+def _opened(architecture: Architecture, sizes: Sizes, settings: TrainSettings, bars: Progress) -> Iterator[_Job]:
+    """The training in the folder, which is locked within the context."""
     settings.check()
     settings = replace(settings, to=checked(settings.to, StudyError))
     logs = Logs.of_run(settings.log_to, settings.to)
@@ -130,13 +202,11 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
         need_onnx()
     from secateur.decoders import build
     from secateur.devices.device import check_precision, resolve_device
-    from secateur.export.trained import save_trained
     from secateur.tasks.text import encode, load_text
-    from secateur.training.text_trainer import evaluate_text
 
     where = resolve_device(settings.device)
     check_precision(settings.mixed_precision, where)
-    text, folder, bars = load_text(settings.text), Path(settings.to), Progress(progress)
+    text, folder = load_text(settings.text), Path(settings.to)
     if architecture["backbone"] == "gpt2":
         settings = replace(settings, length=min(settings.length, sizes.positions))
     started = _started(architecture, sizes, settings, text)
@@ -150,30 +220,7 @@ def train_architecture(architecture: Architecture, sizes: Sizes, settings: Train
     model = build(architecture, sizes, dropout=settings.dropout, seed=settings.seed, **ends)
     _begin(folder, started, words if new else None)
     with RunLock(folder / UNFINISHED), _to_go_on(folder):
-        result = _train(model, tokens, settings, str(where), bars, logs)
-        test = None
-        if tokens.test is not None:
-            test = evaluate_text(model, tokens.test, length=settings.length, batch=settings.batch_size).perplexity
-        model.to("cpu")
-        judge = judging(tokens.validation, settings.length, bars)
-        differences, forms = save_trained(model, words, folder, judge=judge, **settings.forms())
-        parameters = sum(p.numel() for p in model.parameters())
-        found = (result.steps, result.seconds, result.perplexity, test, result.curve)
-        trained = Trained(folder, architecture, parameters, *found, differences, forms)
-        _describe(trained, Path(settings.text).name, started)
-        _finish(folder)
-    return trained
-
-
-def _train(model: Any, tokens: TextTokens, settings: TrainSettings, device: str, bars: Progress, logs: Logs) -> TextResult:
-    """Train the model in place, or go on with it."""
-    from secateur.checkpoints.quiet import quiet
-    from secateur.training.text_trainer import train_text
-
-    steps = Path(settings.to) / UNFINISHED / "steps"
-    options: dict[str, Any] = {"length": settings.length, "evaluations": settings.evaluations, "device": device, "logs": logs}
-    with bars.bar("training") as advance, quiet():
-        return train_text(model, tokens.train, tokens.validation, settings.training(), steps, **options, progress=advance)
+        yield _Job(settings, folder, started, model, words, tokens, str(where), bars, logs)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import Any
 from secateur.encodings.learned import Trained
 from secateur.errors import ConfigurationError
 from secateur.runs.encode.material import MOST, made_space
+from secateur.tables.opening import open_table
 from secateur.tables.parquet import write_parquet
-from secateur.tables.searchable import open_table
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from secateur.errors import ConfigurationError
 from secateur.rng import generator
 from secateur.runs.encode.material import parts_of
 from secateur.spaces.base import Space
-from secateur.tables.searchable import Reported, SearchTable, open_table
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import Reported, SearchTable
 
 
 def judged(space: Space, settings: SupervisedSettings, cells: int | None, seed: int) -> tuple[Cells, dict[str, Any]]:

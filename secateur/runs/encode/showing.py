@@ -22,7 +22,7 @@ from secateur.runs.encode.projection import projected
 from secateur.runs.encode.show_settings import ShowSettings
 from secateur.runs.encode.walks import distance_of, edits_of, mutation_walk, nearest_walk, nearness, random_pairs
 from secateur.spaces.cells import CellSpace
-from secateur.tables.searchable import open_table
+from secateur.tables.opening import open_table
 from secateur.writing import write_whole
 
 #: The page in the encoding's folder.

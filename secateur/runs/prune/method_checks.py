@@ -31,6 +31,11 @@ def method_faults(c: PruneSettings) -> list[str]:
             found.append(
                 f"`trials` must be at least {c.eta + 1}: with fewer nothing in `{c.searcher}` goes on, got {c.trials}."
             )
+    if c.stop_early is not None:
+        if not kind.budgets:
+            found.append(f"`stop_early` needs a method whose candidates are trained, such as standard, not `{c.method}`.")
+        if catalogue.with_budgets(c.searcher):
+            found.append(f"`stop_early` cannot be set: `{c.searcher}` stops trainings early by itself.")
     return found
 
 

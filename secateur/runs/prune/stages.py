@@ -34,6 +34,7 @@ from secateur.runs.prune.run import MEMBERS, SUPERNET, PruneRun
 from secateur.runs.stages import Stage
 from secateur.runs.timing import Effort
 from secateur.search import Aim, Listed
+from secateur.search.stopping import Stopping
 from secateur.spaces.pruning import Large, Layer, plan_of
 from secateur.spaces.pruning.sizes import aimed
 from secateur.tasks import TaskData
@@ -100,7 +101,10 @@ class PruneWork(Measuring):
         sizes = c.searcher_sizes(c.searcher)
         if with_budgets(c.searcher):
             sizes |= {"least": c.r_min, "most": c.trial_epochs, "eta": c.eta, "order": c.rung_order}
-        return find_searcher(c.searcher)(*given, aim=self._aim(), **sizes)
+        searcher = find_searcher(c.searcher)(*given, aim=self._aim(), **sizes)
+        if c.stop_early is None:
+            return searcher
+        return Stopping.parse(c.stop_early).wrapped(searcher, [*c.trial_points(), c.trial_epochs])
 
     def _aim(self) -> Aim | None:
         """Draws at the sizes that will be polished: no searcher alone visits the small ones often."""

@@ -6,7 +6,7 @@ import networkx
 import numpy as np
 import torch
 
-from secateur.encodings.learned.transformer import Block, Stack, paths, with_self
+from secateur.encodings.learned.transformer import Block, Stack, paths, together, with_self
 from secateur.rng import generator
 
 
@@ -47,6 +47,15 @@ def test_a_stack_normalises_at_the_end() -> None:
     found = array(stack(torch.randn(4, 3, 8), with_self(torch.zeros(4, 3, 3, dtype=torch.bool))))
     assert np.abs(found.mean(axis=2)).max() < 1e-6
     assert np.abs(found.std(axis=2) - 1).max() < 1e-3
+
+
+def test_graphs_that_are_read_as_one_do_not_see_each_other() -> None:
+    torch.manual_seed(0)
+    stack, values, seen = Stack(2, 8, 2, 8), torch.randn(6, 5, 8), with_self(torch.rand(6, 5, 5) < 0.4)
+    alone = stack(values, seen, 1)
+    for count in (2, 3, 6):
+        assert torch.allclose(stack(values, seen, count), alone, atol=1e-6)
+    assert [together(*size) for size in ((1024, 14), (2048, 7), (1001, 7), (7, 100))] == [4, 8, 7, 1]
 
 
 def test_paths_are_those_of_networkx() -> None:

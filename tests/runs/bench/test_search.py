@@ -209,11 +209,19 @@ def test_another_objective(table: Path) -> None:
 def test_refusals(table: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown searcher `locl`"):
         bench(table, searcher=["locl"])
-    for wrong in ("mo-rea:0", "mo-rea:4/", "mo-rea:4/0", "mo-rea:", "mo-rea:4:", "mo-rea:path:4", "local+aim"):
+    for wrong in ("mo-rea:0", "mo-rea:4/", "mo-rea:4/0", "mo-rea:", "mo-rea:4:", "mo-rea:path:4", "local+"):
         with pytest.raises(
             ConfigurationError, match="or one with more: mo-rea:20, mo-rea:20/5, bananas:path, mo-rea:20/5:path"
         ):
             bench(table, searcher=[wrong])
+    with pytest.raises(ConfigurationError, match=r"unknown extrapolator `aim`.*aimed, as in local\+aimed"):
+        bench(table, searcher=["local+aim"])
+    with pytest.raises(ConfigurationError, match=r"`svr:2` must be an extrapolator, with shares or without: svr, svr:0\.2"):
+        bench(table, searcher=["local+svr:2"])
+    with pytest.raises(ConfigurationError, match="`mo-asha` stops trainings early by itself"):
+        bench(table, searcher=["mo-asha+svr"])
+    with pytest.raises(ConfigurationError, match="needs several budgets up to the one that drives, it has: none"):
+        bench(table, searcher=["local+svr"])
     with pytest.raises(ConfigurationError, match="needs a table with `body_parameters`"):
         bench(table, searcher=["local+aimed"])
     with pytest.raises(ConfigurationError, match="`random` has none"):

@@ -18,7 +18,8 @@ from secateur.runs.bench.search_courses import course_grid, incumbents
 from secateur.runs.bench.search_page import _matrix
 from secateur.runs.bench.significance import Pair
 from secateur.spaces.pruning import Shape
-from secateur.tables.searchable import open_table, read_searchable, write_searchable
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import read_searchable, write_searchable
 from secateur.testing.toys import Toy, toy
 
 REAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "nasbench" / "nb201_15625.csv.gz"

@@ -16,7 +16,8 @@ from secateur.encodings.learned import Trained
 from secateur.errors import ConfigurationError, DataError, StudyError, UnknownNameError
 from secateur.runs.encode import population, showing
 from secateur.spaces.cells import NasBench201
-from secateur.tables.searchable import open_table, write_searchable
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import write_searchable
 
 OPERATIONS = ["none", "nor_conv_3x3"]
 SPACE = NasBench201(merged=False, operations=OPERATIONS)

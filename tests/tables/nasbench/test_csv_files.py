@@ -16,7 +16,8 @@ from secateur.errors import ConfigurationError, DataError, UnknownNameError
 from secateur.spaces.cells import NasBench101, NasBench201
 from secateur.spaces.pool import Pool
 from secateur.tables.nasbench.csv_files import COLUMNS_101, CURVES_201
-from secateur.tables.searchable import Reported, open_table
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import Reported
 
 REAL = Path(__file__).resolve().parents[4] / "shared/data/nasbench"
 CELLS = ["|none~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|skip_connect~2|", "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"]

@@ -15,7 +15,8 @@ import torch
 
 from secateur.errors import DataError
 from secateur.spaces.cells import NasBench201
-from secateur.tables.searchable import SearchTable, open_table
+from secateur.tables.opening import open_table
+from secateur.tables.searchable import SearchTable
 
 CELLS = ["|none~0|+|none~0|none~1|+|nor_conv_3x3~0|none~1|skip_connect~2|", "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"]
 PARTS = {

@@ -17,7 +17,7 @@ from secateur.errors import DataError
 from secateur.rng import generator
 from secateur.spaces.cells import NasBench101
 from secateur.tables.nasbench.records import checksums, fields, records
-from secateur.tables.searchable import open_table
+from secateur.tables.opening import open_table
 
 SPACE = NasBench101()
 

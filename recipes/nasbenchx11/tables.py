@@ -1,0 +1,164 @@
+"""The tables of README.md, computed from the CSV files beside it.
+
+python recipes/nasbenchx11/tables.py    # writes them into README.md, between their marks; a test keeps them equal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kept import HERE, markdown, mean_ranks, rows_of
+from kept import filled as filled_with
+
+#: Yan (2022), table 5.3, NAS-Bench-NLP11 (14,322 cells): R² on average and at the end, Kendall's τ on average and at the end.
+PAPER = {
+    ("svd", "lgb"): (0.878, 0.895, 0.878, 0.844),
+    ("svd", "xgb"): (0.877, 0.806, 0.856, 0.820),
+    ("svd", "mlp"): (0.893, 0.856, 0.742, 0.692),
+    ("vae", "lgb"): (0.862, 0.847, 0.766, 0.770),
+    ("vae", "xgb"): (0.875, 0.860, 0.720, 0.687),
+    ("vae", "mlp"): (0.867, 0.871, 0.667, 0.685),
+}
+SCORES = ("r2", "r2_final", "kendall", "kendall_final")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return rows_of(HERE / name)
+
+
+def pair(row: Mapping[str, str], *names: str, digits: int = 3) -> str:
+    """Several figures of a row."""
+    return " / ".join(f"{float(row[name]):.{digits}f}" for name in names)
+
+
+def surrogates() -> str:
+    """On our decoders: R² and τ by compressor and regressor, the divergence by noise."""
+    found = rows("surrogates.csv")
+    noises = list(dict.fromkeys(row["noise"] for row in found))
+    lines = []
+    for compressor, regressor in dict.fromkeys((row["compressor"], row["regressor"]) for row in found):
+        mine = {row["noise"]: row for row in found if (row["compressor"], row["regressor"]) == (compressor, regressor)}
+        one = mine[noises[0]]
+        diverged = [pair(mine[noise], "kl", "kl_final", digits=1) for noise in noises]
+        size = f"{float(one['components']):.1f}"
+        lines.append([f"{compressor}-{regressor}", size, pair(one, *SCORES[:2]), pair(one, *SCORES[2:]), *diverged])
+    return markdown(["model", "numbers", "R²", "Kendall's τ", *(f"KL, {noise}" for noise in noises)], lines)
+
+
+def nlp() -> str:
+    """On NAS-Bench-NLP: with the first three epochs and without, beside the paper's."""
+    found = {(row["compressor"], row["regressor"], row["early"]): row for row in rows("nlp.csv")}
+    lines = []
+    for compressor, regressor in dict.fromkeys((c, r) for c, r, _ in found):
+        told = [pair(found[compressor, regressor, early], *SCORES, digits=2) for early in ("0", "3")]
+        lines.append([f"{compressor}-{regressor}", *told, " / ".join(f"{v:.2f}" for v in PAPER[compressor, regressor])])
+    return markdown(["model", "architecture alone", "with three epochs", "paper, with three epochs"], lines)
+
+
+def _told(found: Iterable[Mapping[str, str]], shares: Iterable[str], train: str) -> list[str]:
+    """Kendall's τ and calibration at each share, of one extrapolator that knows so many trainings."""
+    by = {(row["share"], row["train"]): row for row in found}
+    few = min((known for _, known in by), key=int)
+    cells = []
+    for share in shares:
+        row = by.get((share, train), by[share, few])
+        within = f"{float(row['within_1']):.2f}" if row["within_1"] else "–"
+        cells.append(f"{float(row['kendall']):.3f} ({within})")
+    return cells
+
+
+def _extrapolators(file: str) -> str:
+    found = rows(file)
+    shares = list(dict.fromkeys(row["share"] for row in found))
+    lines = []
+    for name in dict.fromkeys(row["extrapolator"] for row in found):
+        mine = [row for row in found if row["extrapolator"] == name]
+        for train in ("20", "100") if len({row["train"] for row in mine}) > 1 else ("20",):
+            lines.append([name, train if len(mine) > len(shares) else "none", *_told(mine, shares, train)])
+    return markdown(["extrapolator", "trainings known", *(f"after {float(s):.0%}" for s in shares)], lines)
+
+
+def extrapolators() -> str:
+    """Kendall's τ of predicted ends on our decoders, and how many lie within one deviation."""
+    return _extrapolators("extrapolators.csv")
+
+
+def nlp_extrapolators() -> str:
+    """The same on NAS-Bench-NLP."""
+    return _extrapolators("nlp-extrapolators.csv")
+
+
+def tuning() -> str:
+    """The mean rank of each share that goes on, on NAS-Bench-101's surrogate."""
+    stopped = [row for row in rows("tuning.csv") if "/" in row["searcher"].partition("+")[2]]
+    ranks = mean_ranks(stopped, lambda row: row["searcher"].rpartition("/")[2])
+    return markdown(["goes on", "mean rank"], [[f"{float(keep):.0%}", f"{rank:.2f}"] for keep, rank in ranks.items()])
+
+
+def _courses(file: str, table: str) -> str:
+    found = {(row["searcher"], float(row["share"])): row for row in rows(file) if row["table"] == table}
+    shares = sorted({share for _, share in found})
+    lines = []
+    for one in sorted({s for s, _ in found}, key=lambda s: float(found[s, shares[-1]]["regret"])):
+        each = [f"{float(found[one, s]['regret']):.4f} ± {float(found[one, s]['regret_error']):.4f}" for s in shares]
+        lines.append([one, *each, f"{float(found[one, shares[-1]]['rank']):.1f}"])
+    return markdown(["searcher", *(f"{100 * s:.0f} trainings' time" for s in shares), "rank at the end"], lines)
+
+
+def search_surrogate() -> str:
+    """Regret on the surrogate of our decoders at equal simulated time."""
+    return _courses("search.csv", "surrogate")
+
+
+def search_trained() -> str:
+    """Regret among the decoders that were trained."""
+    return _courses("search.csv", "trained")
+
+
+def few() -> str:
+    """Regret by the share of a training after which its end is told: plain searcher × extrapolator."""
+    last = [row for row in rows("few.csv") if float(row["share"]) == 1.0]
+    found = {row["searcher"]: row for row in last}
+    shares = sorted({row["searcher"].partition("+")[2].partition(":")[2].partition("/")[0] for row in last} - {""}, key=float)
+    lines = []
+    for plain in dict.fromkeys(name.partition("+")[0] for name in found):
+        for early in dict.fromkeys(n.partition("+")[2].partition(":")[0] for n in found if n.startswith(f"{plain}+")):
+            mine = {n.partition(f"+{early}:")[2].partition("/")[0]: r for n, r in found.items() if f"{plain}+{early}:" in n}
+            told = [f"{float(mine[share]['regret']):.4f}" for share in shares]
+            lines.append([f"{plain}+{early}", *told, f"{float(found[plain]['regret']):.4f}"])
+    return markdown(["searcher", *(f"{float(share):.0%}" for share in shares), "never"], lines)
+
+
+def standard() -> str:
+    """What stopping brings among real trainings of MiniLM's sub-networks."""
+    found = rows("standard.csv")
+    kinds = list(dict.fromkeys(row["objectives"] for row in found))
+    by = {(row["searcher"], row["objectives"]): row for row in found}
+    lines = []
+    for one in sorted({s for s, _ in by}, key=lambda s: float(by[s, kinds[0]]["regret"])):
+        told = [f"{float(by[one, k]['regret']):.4f} ± {float(by[one, k]['regret_error']):.4f}" for k in kinds]
+        lines.append([one, *told])
+    return markdown(["searcher", *(f"regret: {' and '.join(kind.split())}" for kind in kinds)], lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "surrogates": surrogates,
+    "nlp": nlp,
+    "extrapolators": extrapolators,
+    "nlp-extrapolators": nlp_extrapolators,
+    "tuning": tuning,
+    "search-surrogate": search_surrogate,
+    "search-trained": search_trained,
+    "few": few,
+    "standard": standard,
+}
+
+
+def filled(text: str) -> str:
+    """The text with the tables between their marks."""
+    return filled_with(text, TABLES)
+
+
+if __name__ == "__main__":
+    page = HERE / "README.md"
+    page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Learning curves: compressed, predicted from architectures with their noise, and extrapolated."""

@@ -1,0 +1,1 @@
+"""Fit, query and evaluate surrogates that answer with learning curves."""

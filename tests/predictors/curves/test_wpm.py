@@ -1,0 +1,87 @@
+"""The weighted probabilistic model: its families, its walkers, and curves whose end is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from secateur.predictors.curves.families import FAMILIES
+from secateur.predictors.curves.wpm import Mixture, Wpm, least_squares, posterior, sampled
+from secateur.rng import generator
+
+#: Domhan et al. (2015), table 1, written again; x and then the parameters in our order.
+BY_HAND = {
+    "vapor pressure": lambda x, a, b, c: math.exp(a + b / x + c * math.log(x)),
+    "pow3": lambda x, c, a, alpha: c - a * x**-alpha,
+    "log log linear": lambda x, a, b: math.log(a * math.log(x) + b),
+    "hill3": lambda x, top, eta, kappa: top * x**eta / (kappa**eta + x**eta),
+    "log power": lambda x, a, b, c: a / (1 + (x / math.exp(b)) ** c),
+    "pow4": lambda x, c, a, b, alpha: c - (a * x + b) ** -alpha,
+    "mmf": lambda x, end, start, kappa, delta: end - (end - start) / (1 + (kappa * x) ** delta),
+    "exp4": lambda x, c, a, b, alpha: c - math.exp(-a * x**alpha + b),
+    "janoschek": lambda x, end, start, kappa, delta: end - (end - start) * math.exp(-kappa * x**delta),
+    "weibull": lambda x, end, start, kappa, delta: end - (end - start) * math.exp(-((kappa * x) ** delta)),
+    "ilog2": lambda x, c, a: c - a / math.log(x + 1),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_families_are_the_formulas(family) -> None:
+    usual = [value for _, value, _ in family.ranges]
+    found = family(np.array([1.0, 2.5, 20.0]), np.array([usual, usual]))
+    wanted = [BY_HAND[family.name](x, *usual) for x in (1.0, 2.5, 20.0)]
+    assert np.allclose(found, [wanted, wanted])
+    assert all(low <= middle <= high for low, middle, high in family.ranges)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_family_is_fitted_to_its_own_curve(family) -> None:
+    x = np.arange(1.0, 11.0)
+    target = np.array([0.7 * value + 0.3 * high if high < 10 else 1.5 * value for _, value, high in family.ranges])
+    target = np.clip(target, [low for low, _, _ in family.ranges], [high for _, _, high in family.ranges])
+    y = family(x, target[None])[0]
+    assert np.abs(family(x, least_squares(family, x, y)[None])[0] - y).max() < 0.02
+
+
+def test_walkers_find_a_normal_distribution() -> None:
+    covariance = np.array([[2.0, 0.9], [0.9, 1.0]])
+    inverse, mean = np.linalg.inv(covariance), np.array([3.0, -1.0])
+
+    def log_density(walkers: np.ndarray) -> np.ndarray:
+        apart = walkers - mean
+        return -np.einsum("wi,ij,wj->w", apart, inverse, apart) / 2
+
+    rng = generator(0, "walkers")
+    draws = sampled(log_density, rng.standard_normal((40, 2)), 2000, 300, rng)
+    assert np.allclose(draws.mean(axis=0), mean, atol=0.1)
+    assert np.allclose(np.cov(draws.T), covariance, atol=0.25)
+
+
+def test_draws_are_inside_and_do_not_fall() -> None:
+    x, y = np.arange(1.0, 6.0), 0.8 - 0.6 * np.arange(1.0, 6.0) ** -0.7
+    mixture = Mixture(x, y, 20.0)
+    rng = generator(0, "draws")
+    draws = sampled(mixture.log_posterior, mixture.started(rng), 60, 20, rng)
+    assert (draws >= mixture.low).all()
+    assert (draws <= mixture.high).all()
+    assert (mixture.ends(draws) >= mixture._values(draws)[:, 0]).all()
+    assert (mixture.ends(draws) <= 1).all()
+
+
+def test_the_end_of_a_curve_of_one_of_the_families() -> None:
+    x = np.arange(1.0, 21.0)
+    y = 0.9 - 0.7 * x**-0.8 + 0.002 * generator(0, "noise").standard_normal(20)
+    found = posterior(x[:10], y[:10], 20.0, generator(0, "ends"))
+    assert found.mean() == pytest.approx(0.9 - 0.7 * 20**-0.8, abs=0.04)
+
+
+@pytest.mark.parametrize(("scale", "maximised"), [(1.0, True), (100.0, True), (-4.0, False)])
+def test_losses_and_accuracies_are_seen_alike(scale: float, maximised: bool) -> None:
+    budgets = np.arange(1.0, 13.0) * 125
+    curve = 0.8 - 0.6 * np.arange(1.0, 13.0) ** -0.7
+    values = scale * curve if maximised else 4.0 + scale * (curve - curve[0])
+    means, deviations = Wpm(budgets, 6, maximised=maximised).predict(np.zeros((1, 0)), values[None, :6])
+    assert means[0] == pytest.approx(values[-1], abs=0.05 * abs(scale))
+    assert deviations[0] < 0.2 * abs(scale)

@@ -1,0 +1,45 @@
+"""The table of learning curves that comes with the package is made of the benchmark's rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from secateur.architecture import Architecture
+from secateur.tables.opening import open_table
+
+DESIGN = Path(__file__).resolve().parents[2] / "recipes" / "design"
+
+
+def test_the_shipped_curves_are_those_of_the_benchmark(load_recipe: Any) -> None:
+    recipe, shipped = load_recipe("design/curves.py"), open_table("curves-wikitext2")
+    table = shipped.table
+    measured = {
+        key: {"latency": float(latency), "memory": float(memory)}
+        for key, latency, memory in zip(table.keys, table.column("latency"), table.column("memory"), strict=True)
+    }
+    rows = recipe.rows(pd.read_parquet(DESIGN / "benchmark.parquet"), measured, recipe.Protocol())
+    assert [row["architecture"].key for row in rows] == list(table.keys)
+    assert [row["seed"] for row in rows] == table.seed.tolist()
+    for name in ("loss", "train_loss"):
+        assert np.array_equal([row[name] for row in rows], table.curves[name])
+    assert table.seconds is not None
+    assert np.allclose([row["seconds"] for row in rows], table.seconds)
+    assert table.budgets.tolist() == [125.0 * k for k in range(1, 21)] or table.budgets.ndim == 2
+    assert f"{len(table)} trainings of {table.distinct} GPT-2 decoders" in shipped.about
+    assert np.allclose(np.log(table.column("perplexity")), table.column("loss"), rtol=0.03)
+
+
+def test_trainings_side_by_side_are_no_worse(load_recipe: Any) -> None:
+    """`more` and `random` are drawn from one space: their perplexities are spread alike."""
+    rows = pd.read_parquet(DESIGN / "benchmark.parquet")
+    logs = {source: np.log(rows["perplexity"][rows["source"] == source]) for source in ("random", "more")}
+    again = pd.read_csv(DESIGN / "side-by-side.csv")
+    assert np.abs(np.log(again["side by side"] / again["one by one"])).max() < 0.005
+    error = np.sqrt(sum(values.var() / len(values) for values in logs.values()))
+    assert logs["more"].mean() == pytest.approx(logs["random"].mean(), abs=3 * error)
+    assert {Architecture.from_json(text).space for text in rows["architecture"]} == {"decoder"}

@@ -1,0 +1,76 @@
+"""`secateur bench extrapolators` on made-up trainings; and searchers that are flagged on surrogates of their own kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+import secateur
+from secateur.errors import ConfigurationError, DataError
+from secateur.predictors.curves.extrapolators import LastValue
+from secateur.rng import generator
+from secateur.tables.opening import open_table
+from secateur.testing.toy_curves import write_toy_curves
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_toy_curves(tmp_path_factory.mktemp("curves") / "toys.parquet", seeds=2)
+
+
+def bench(table: Path, to: Path, **given: Any) -> Any:
+    asked = {"extrapolator": ["last", "svr"], "share": "20,50", "train": "12", "seeds": 3, "workers": 1}
+    return secateur.bench_extrapolators(table=[str(table)], **{**asked, **given}, to=to, progress=False)
+
+
+def test_ends_are_judged_by_the_formulas(table: Path, tmp_path: Path) -> None:
+    found = bench(table, tmp_path)
+    rows = {(row["share"], row["extrapolator"]): row for row in found.rows()}
+    assert len(rows) == 4
+    known = open_table(str(table)).table.means
+    curves = known.curves["loss"]
+    each = []
+    for seed in range(3):
+        order = generator(seed, "split").permutation(40)
+        tested, learnt = order[:28], order[28:]
+        model = LastValue(known.budgets, 1)
+        model.learn(np.zeros((12, 0)), curves[learnt])
+        means, _ = model.predict(np.zeros((28, 0)), curves[tested, :1])
+        each.append((kendalltau(curves[tested, -1], means).statistic, np.sqrt(((means - curves[tested, -1]) ** 2).mean())))
+    row = rows[0.2, "last"]
+    assert (row["kendall"], row["rmse"]) == pytest.approx(tuple(np.mean(each, axis=0)))
+    assert (row["budget"], row["test"], row["seeds"]) == (10.0, 28, 3)
+    assert rows[0.5, "last"]["budget"] == 30.0
+    assert "loss at the end of 40 trainings" in found.said()[0]
+    assert "Kendall" in str(found)
+    assert "over trainings known" in (tmp_path / "extrapolators.html").read_text()
+    again = bench(table, tmp_path, workers=2)
+    assert again.rows() == found.rows()
+
+
+def test_what_cannot_be_compared(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="35 trainings to learn from and 10 to test on are more than its 40"):
+        bench(table, tmp_path, train="35")
+    with pytest.raises(ConfigurationError, match="`train` must be at least 10 trainings"):
+        bench(table, tmp_path, train="5")
+    with pytest.raises(ConfigurationError, match="`share` must lie in 1…99 per cent"):
+        bench(table, tmp_path, share="0,20")
+    with pytest.raises(DataError, match="has no learning curves"):
+        bench(Path("prune-stsb"), tmp_path)
+    with pytest.raises(ConfigurationError, match="unknown extrapolator `pfn`"):
+        bench(table, tmp_path, extrapolator=["pfn"])
+
+
+def test_searchers_of_the_surrogates_own_kind_are_flagged(table: Path, tmp_path: Path) -> None:
+    for regressor, flagged in (("mlp", True), ("lgb", False)):
+        to = tmp_path / regressor
+        secateur.bench_surrogate_fit(str(table), metric=["loss"], regressor=regressor, components=2, to=to, progress=False)
+        found = secateur.bench_search(
+            table=[str(to)], searcher=["random", "bananas"], queries=3, seeds=2, workers=1, to=tmp_path / "b", progress=False
+        )
+        noted = [note for note in found.said() if "bananas works by fully connected networks" in note]
+        assert bool(noted) == flagged
