@@ -197,6 +197,7 @@ def hurried(settings: type[Settings], toys: dict[str, object]) -> AbstractContex
     def init(self: object, **given: object) -> None:
         usual = {name for name in toys if given.get(name, settings.usual(name)) == settings.usual(name)}
         usual -= set() if given.get("polish", True) else {"polish_epochs"}  # refused where nothing is polished
+        usual -= {"queries"} if given.get("seconds") else set()  # one of them says when a search ends
         real(self, **{**given, **{name: toys[name] for name in usual}})
 
     return mock.patch.object(settings, "__init__", init)
