@@ -136,6 +136,9 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "fisher": Entry(
             "secateur.methods.fisher.method:Fisher", "masks by Fisher information, tuned by least squares", ("prune",)
         ),
+        "learned-masks": Entry(
+            "secateur.methods.learned_masks.method:LearnedMasks", "masks learnt end to end, HM-NAS", ("prune",)
+        ),
     },
     "backbone": {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),

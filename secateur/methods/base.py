@@ -22,7 +22,8 @@ Step = tuple[str, Callable[[], None]]
 #: The folder of trials that have weights of their own, a folder for each key.
 TRIALS = "trials"
 #: Settings of `secateur prune` that some methods use and others do not.
-SOME = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop", "masks")
+SOME: tuple[str, ...] = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop", "masks")
+SOME += ("mask_epochs", "mask_budget", "mask_learning_rate", "mask_weights")
 
 
 class Bench(Protocol):

@@ -47,6 +47,16 @@ def diagonal(gradients: np.ndarray) -> np.ndarray:
     return squares
 
 
+def summed_diagonal(supernet: Supernet, batches: Iterable[Mapping[str, torch.Tensor]]) -> tuple[np.ndarray, np.ndarray]:
+    """The same of all heads (L, H) and units (L, U), batch by batch: the gradients of examples are not kept."""
+    heads, units, seen = np.zeros(()), np.zeros(()), 0
+    for batch in batches:
+        found = mask_gradients(supernet, [batch])
+        count = len(found.heads)
+        heads, units, seen = heads + count * diagonal(found.heads), units + count * diagonal(found.units), seen + count
+    return heads / seen, units / seen
+
+
 def block(gradients: np.ndarray) -> np.ndarray:
     """The information of the masks of one layer, (k, k), of gradients (n, k)."""
     wide = gradients.astype(np.float64)

@@ -14,9 +14,10 @@ from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.examples import SCORED
 from secateur.methods.fisher.information import block, diagonal, mask_gradients
 from secateur.methods.fisher.rearrange import rearranged
-from secateur.methods.fisher.search import Prices, search_masks
-from secateur.methods.fisher.sizes import Constraint, masked, within_sizes
+from secateur.methods.fisher.search import search_masks
+from secateur.methods.fisher.sizes import masked
 from secateur.methods.ordering import scored_batches
+from secateur.methods.prices import Constraint, by_speed, within_sizes
 from secateur.writing import remove, whole
 
 #: The gradients of masks: kept until the run is done.
@@ -57,18 +58,9 @@ class Fisher(FineTunedFirst):
         return chosen
 
     def constraints(self) -> list[Constraint]:
-        bench, prices = self.bench, self.prices()
+        bench, prices = self.bench, by_speed(self.bench)
         found = [(prices, share * prices.whole(bench.supernet.shape)) for share in SHARES]
         return [*found, *within_sizes(bench.supernet, bench.c.levels())] if bench.c.polish else found
-
-    def prices(self) -> Prices:
-        """By the latency model where the run has one, else counted."""
-        bench = self.bench
-        if (model := bench.latency_model) is not None:
-            costs = model.coefficients
-            return Prices(costs["heads"], costs["units"], costs["attention"], costs["feed_forward"])
-        (counts, *_) = bench.supernet.counts
-        return Prices(counts.macs(1, 0, 1, bench.length), counts.macs(0, 1, 1, bench.length))
 
     def estimators(self) -> list[Estimator]:
         return [TunedMasksError.of(self.bench, self.bench.space)]

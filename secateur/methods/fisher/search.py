@@ -4,27 +4,13 @@ algorithm 1)."""
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
-from secateur.spaces.pruning import Shape
+from secateur.methods.prices import Prices
 
 #: Heads (L, H) and units (L, U): whether each is kept.
 Masks = tuple[np.ndarray, np.ndarray]
-
-
-class Prices(NamedTuple):
-    """What each head and unit costs, in operations, seconds, …; and what each layer does that has any heads, or any units."""
-
-    head: float
-    unit: float
-    attention: float = 0.0
-    feed_forward: float = 0.0
-
-    def whole(self, shape: Shape) -> float:
-        """The cost of all layers unpruned."""
-        return shape.layers * (self.attention + self.feed_forward + shape.heads * self.head + shape.units * self.unit)
 
 
 def search_masks(heads: np.ndarray, units: np.ndarray, prices: Prices, budget: float) -> Masks:

@@ -14,6 +14,8 @@ from secateur.checkpoints.pretrained import check_model
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError
 from secateur.methods.drops import DROPS
+from secateur.methods.learned_masks.ways import SCHEDULE
+from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.prune.method_checks import method_faults, unused
@@ -152,6 +154,19 @@ class PruneSettings(RunSettings):
         panel=_SEARCH,
         known=ORDERS,
     )
+    mask_epochs: float = shared(
+        TrainingSettings, "epochs", 8.0, about="Epochs in which learned-masks goes down through all sizes.", panel=_SEARCH
+    )
+    mask_budget: str = option(
+        SCHEDULE,
+        "How learned-masks keeps to a size: by a threshold that follows it (schedule), or by a price on what is above it.",
+        panel=_SEARCH,
+        known=MASK_BUDGETS,
+    )
+    mask_learning_rate: float = option(
+        0.02, "Learning rate of masks, whose scores begin between 0 and 1.", panel=_SEARCH, above=0, most=10
+    )
+    mask_weights: bool = option(True, "Train weights with the masks; as published they wait until after.", panel=_SEARCH)
     drop: str = option("top", "Which layers layer-drop drops first.", panel=_SEARCH, known=DROPS)
     candidates: int = option(
         4,

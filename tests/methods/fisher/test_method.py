@@ -17,7 +17,8 @@ from secateur.methods.fisher import error, method
 from secateur.methods.fisher.information import block, diagonal
 from secateur.methods.fisher.method import GRADIENTS, SHARES, Fisher
 from secateur.methods.fisher.rearrange import rearranged
-from secateur.methods.fisher.search import Prices, search_masks
+from secateur.methods.fisher.search import search_masks
+from secateur.methods.prices import Prices
 from secateur.spaces.pruning import Large, Plan
 from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
@@ -126,10 +127,10 @@ def test_candidates_are_rearranged_and_empty_ones_left_out(tmp_path: Path, monke
     method.save_file(gradients, tmp_path / GRADIENTS)
     settings = SimpleNamespace(polish=False)
     found = Fisher(SimpleNamespace(c=settings, supernet=supernet, space=Large(supernet.shape), networks=tmp_path))  # type: ignore[arg-type]
-    monkeypatch.setattr(found, "prices", lambda: Prices(0.0, 0.0, 1.0, 1.0))
+    monkeypatch.setattr(method, "by_speed", lambda _: Prices(0.0, 0.0, 1.0, 1.0))
     plans = [found.bench.space.plan(a) for a in found.candidates()]
     assert [sum((p.heads.count > 0) + (p.units.count > 0) for p in plan.layers) for plan in plans] == [1, 1, 2, 3, 3, 4, 4, 5]
-    monkeypatch.setattr(found, "prices", lambda: Prices(1.0, 1.0))
+    monkeypatch.setattr(method, "by_speed", lambda _: Prices(1.0, 1.0))
     kept = np.zeros((3, 12), bool)
     for p in found.bench.space.plan(found.candidates()[4]).layers:
         kept[p.index, p.units.indices()] = True

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from secateur.methods.fisher.search import Prices, search_masks
+from secateur.methods.fisher.search import search_masks
+from secateur.methods.prices import Prices
 from secateur.spaces.pruning import Shape
 
 

@@ -1,0 +1,83 @@
+"""What masks cost, and the two ways to keep a budget while they are learnt.
+
+- `schedule`: at each step a threshold for all levels, such that the masks cost what may be spent at that step;
+- `lagrangian`: a fixed threshold, and a price on what is spent beyond it that rises as long as too much is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from secateur.methods.learned_masks.scores import Scores, Switches
+from secateur.methods.prices import Prices
+
+#: How often an interval of thresholds is halved.
+HALVED = 30
+#: How steeply the price of spending too much rises: with the share of the whole, and its square.
+STEEP = 50.0
+#: The part of the steps towards a budget in which it is approached; in the rest it is held.
+APPROACH = 0.5
+
+
+def cost(prices: Prices, switches: Switches) -> torch.Tensor:
+    """What is spent, with a gradient."""
+    heads, units = switches.heads.sum() * prices.head, switches.units.sum() * prices.unit
+    return heads + units + switches.attention.sum() * prices.attention + switches.feed_forward.sum() * prices.feed_forward
+
+
+@dataclass(frozen=True)
+class Descent:
+    """From the whole network down: `shares` of what it costs, descending, each approached and then held for as many steps."""
+
+    shares: Sequence[float]
+    steps: int
+
+    def target(self, done: int) -> float:
+        """The share that may be spent after so many steps."""
+        place, within = self._place(done)
+        before = self.shares[place - 1] if place else 1.0
+        return before + (self.shares[place] - before) * min(1.0, within / APPROACH)
+
+    def ends(self) -> dict[int, list[int]]:
+        """After how many steps each share has been held to the end: steps → the places of shares, one unless steps are few."""
+        found: dict[int, list[int]] = {}
+        for place in range(len(self.shares)):
+            found.setdefault(max(1, round((place + 1) * self.steps / len(self.shares))), []).append(place)
+        return found
+
+    def _place(self, done: int) -> tuple[int, float]:
+        """Which share it is at, and how far."""
+        at = len(self.shares) * min(done, self.steps) / self.steps
+        place = min(int(at), len(self.shares) - 1)
+        return place, at - place
+
+
+@torch.no_grad()
+def threshold_for(scores: Scores, prices: Prices, budget: float) -> float:
+    """The lowest threshold, from 0 on, at which masks cost at most the budget; one above all scores where nothing fits."""
+    if scores.layers.device.type != "cpu":  # each number that is read from a device waits for all that it has to do
+        scores = copy.deepcopy(scores).cpu()
+    if float(cost(prices, scores.above(0.0))) <= budget:
+        return 0.0
+    low, high = 0.0, max(float(part.max()) for part in scores.parameters())
+    for _ in range(HALVED):
+        middle = (low + high) / 2
+        if float(cost(prices, scores.above(middle))) <= budget:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def penalty(scores: Scores, prices: Prices, switches: Switches, target: float, whole: float) -> torch.Tensor:
+    """The augmented Lagrangian of spending more than the share `target`; the multiplier rises with what is spent too much, and
+    falls, not below 0, with what is left."""
+    beyond = cost(prices, switches) / whole - target
+    found = scores.multiplier.clone() * beyond + STEEP * torch.relu(beyond) ** 2 / 2
+    with torch.no_grad():
+        scores.multiplier.copy_(torch.clamp(scores.multiplier + beyond.detach(), min=0.0))
+    return found

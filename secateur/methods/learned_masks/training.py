@@ -1,0 +1,141 @@
+"""Masks and weights trained together under a budget that falls: on the way down, the network at each share is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from secateur.methods.learned_masks.scores import Scores, Switches
+from secateur.methods.learned_masks.spending import Descent, penalty, threshold_for
+from secateur.methods.learned_masks.switching import Switching, switched
+from secateur.methods.learned_masks.ways import LAGRANGIAN, SCHEDULE
+from secateur.methods.prices import Prices
+from secateur.supernet import Supernet
+from secateur.tasks import TaskData
+from secateur.training.fine_tune import FineTuneTrainer
+from secateur.training.logs import NO_LOGS, Logs
+from secateur.training.settings import TrainingSettings
+from secateur.training.stage_trainer import Told, run_stage, task_arguments
+
+#: Under this name the scores are a part of the network while it is trained: so they are in its checkpoints.
+NAME = "learned_masks"
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How masks are learnt: by which way of `spending`, at which `rate` (layers and groups at `slow` times it), and whether the
+    weights are trained with them."""
+
+    way: str = SCHEDULE
+    rate: float = 0.02
+    slow: float = 0.1
+    weights: bool = True
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is paid for, what the `whole` network costs, and how the share of it falls that may be spent."""
+
+    prices: Prices
+    whole: float
+    descent: Descent
+
+    def switches(self, scores: Scores, done: int, way: str) -> Switches:
+        """What is on after so many steps."""
+        if way == LAGRANGIAN:
+            return scores.above()
+        return scores.above(threshold_for(scores, self.prices, self.descent.target(done) * self.whole))
+
+    def kept(self, scores: Scores, share: float) -> Switches:
+        """What is kept where a share of the cost may be spent, and not more."""
+        with torch.no_grad():
+            return scores.above(threshold_for(scores, self.prices, share * self.whole))
+
+
+class MaskTrainer(FineTuneTrainer):
+    """Trainer of a network under masks."""
+
+    def __init__(self, scores: Scores, budget: Budget, switching: Switching, learning: Learning, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scores, self.budget, self.switching, self.learning = scores, budget, switching, learning
+
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        done = self.state.global_step
+        self.switching.now = now = self.budget.switches(self.scores, done, self.learning.way)
+        loss, outputs = super().compute_loss(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
+        if self.learning.way == LAGRANGIAN:
+            target = self.budget.descent.target(done)
+            loss = loss + penalty(self.scores, self.budget.prices, now, target, self.budget.whole)
+        return (loss, outputs) if return_outputs else loss
+
+    def create_optimizer(self, model: Any = None) -> Any:
+        """AdamW; scores have rates of their own, and no weight decay."""
+        if self.optimizer is None:
+            learning, args = self.learning, self.args
+            network: Any = self.model
+            scores = dict(self.scores.named_parameters())
+            own = {id(part) for part in scores.values()}
+            plain = {"params": [scores["heads"], scores["units"]], "lr": learning.rate, "weight_decay": 0.0}
+            slow = {"params": [scores["layers"], scores["groups"]], "lr": learning.slow * learning.rate, "weight_decay": 0.0}
+            groups: list[dict[str, Any]] = [plain, slow]
+            decayed = set(self.get_decay_parameter_names(network))
+            for decays in (True, False):
+                some = [p for n, p in network.named_parameters() if id(p) not in own and (n in decayed) == decays]
+                rate = args.learning_rate if learning.weights else 0.0
+                groups.append({"params": some, "lr": rate, "weight_decay": args.weight_decay if decays else 0.0})
+            self.optimizer = torch.optim.AdamW(groups, lr=args.learning_rate, betas=(args.adam_beta1, args.adam_beta2))
+        return self.optimizer
+
+
+class Keeping(TrainerCallback):
+    """Hands out what is kept whenever a share has been held to its end, while the network is without its scores."""
+
+    def __init__(self, model: Any, scores: Scores, budget: Budget, keep: Callable[[int, Switches], None]) -> None:
+        self.model, self.scores, self.budget, self.keep = model, scores, budget, keep
+        self.ends = budget.descent.ends()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        for place in self.ends.get(state.global_step, ()):
+            delattr(self.model, NAME)
+            try:
+                self.keep(place, self.budget.kept(self.scores, self.budget.descent.shares[place]))
+            finally:
+                self.model.add_module(NAME, self.scores)
+
+
+def learn_masks(
+    supernet: Supernet,
+    scores: Scores,
+    budget: Budget,
+    data: TaskData,
+    settings: TrainingSettings,
+    folder: Path,
+    keep: Callable[[int, Switches], None],
+    *,
+    learning: Learning,
+    teacher: Any | None = None,
+    examples: Any | None = None,
+    device: str = "cpu",
+    progress: Told | None = None,
+    logs: Logs = NO_LOGS,
+) -> list[dict[str, float]]:
+    """Train a network and its scores, in place. `keep` is told the place of each share, in order, and what is on there.
+
+    Goes on from the folder's last checkpoint, and then tells what comes after it. Returns the log rows.
+    """
+    model, given = supernet.model, task_arguments(data, settings, folder, device, progress, logs, examples)
+    given["callbacks"].append(Keeping(model, scores, budget, keep))
+    model.add_module(NAME, scores.to(device))
+    try:
+        with switched(supernet) as switching:
+            args = (scores, budget, switching, learning)
+            return run_stage(lambda: MaskTrainer(*args, teacher=teacher, model=model, **given), model, folder, logs)
+    finally:
+        delattr(model, NAME)
