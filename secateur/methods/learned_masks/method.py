@@ -77,13 +77,8 @@ class LearnedMasks(FineTunedFirst):
         return Budget(prices, whole, Descent([budget / whole for budget in budgets], self._steps()))
 
     def _steps(self) -> int:
-        settings, examples = self.training(), len(self.bench.data.train)
-        return settings.total_steps(-(-examples // settings.batch_size))
-
-    def training(self) -> TrainingSettings:
-        c = self.bench.c
-        found: TrainingSettings = c.training(epochs=c.mask_epochs, schedule="constant")
-        return found
+        settings: TrainingSettings = self.bench.c.mask_training()
+        return settings.total_steps(-(-len(self.bench.data.train) // settings.batch_size))
 
     def _learnt(self, budget: Budget, file: Path) -> list[dict[str, Any] | None]:
         bench = self.bench
@@ -111,7 +106,7 @@ class LearnedMasks(FineTunedFirst):
         with bench.progress.bar("learning masks") as advance, advising("--learning-rate"):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of("masks")}
             rows = learn_masks(
-                supernet, scores, budget, bench.data, self.training(), folder, keep, learning=learning, **teaching, **options
+                supernet, scores, budget, bench.data, c.mask_training(), folder, keep, learning=learning, **teaching, **options
             )
         bench.keep_curve("masks", rows)
         return found
@@ -123,7 +118,7 @@ class LearnedMasks(FineTunedFirst):
 
     def passes(self) -> dict[str, float]:
         train = len(self.bench.data.train)
-        read = self.training().examples_read(train)
+        read = self.bench.c.mask_training().examples_read(train)
         return {**super().passes(), "importance": 3.0 * min(SCORED, train), "search": 3.0 * read}
 
     def tidy(self) -> None:

@@ -20,6 +20,7 @@ from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.prune.presets import DEMO, KLEIN2024
+from secateur.runs.prune.trainings import Trainings
 from secateur.runs.settings import Faults, RunSettings
 from secateur.search.best_first import ORDERS
 from secateur.search.stopping import Stopping
@@ -58,7 +59,7 @@ def _absolute(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneSettings(RunSettings):
+class PruneSettings(Trainings, RunSettings):
     """The defaults are what worked best in our measurements: recipes/prune-minilm has the tables."""
 
     verb: ClassVar[str] = "prune"
@@ -386,26 +387,3 @@ class PruneSettings(RunSettings):
     def limits(self) -> dict[str, str]:
         """The ranges given for the space's dimensions."""
         return {name: getattr(self, name) for name in ("heads", "units", "layers") if getattr(self, name) is not None}
-
-    def training(self, **changes: Any) -> TrainingSettings:
-        """The settings of super-network training; `changes` for the other training runs."""
-        found: TrainingSettings = self.part(TrainingSettings, **changes)
-        return found
-
-    def warming_up(self) -> TrainingSettings:
-        return self.training(epochs=self.order_epochs, learning_rate=self.order_learning_rate)
-
-    def fine_tuning(self) -> TrainingSettings:
-        """Of the unpruned network, where a method begins with it."""
-        return self.training(learning_rate=self.order_learning_rate)
-
-    def trial_training(self) -> TrainingSettings:
-        """Of a candidate that is trained by itself."""
-        return self.training(epochs=self.trial_epochs)
-
-    def trial_points(self) -> list[float]:
-        """Epochs of a candidate after which its error is measured, where its end will be extrapolated from them."""
-        return [] if self.stop_early is None else Stopping.parse(self.stop_early).points(self.trial_epochs)
-
-    def polishing(self) -> TrainingSettings:
-        return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)
