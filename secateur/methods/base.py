@@ -49,6 +49,9 @@ class Bench(Protocol):
     def done(self, stage: str) -> bool:
         """Whether a stage has ended well."""
 
+    def note(self, text: str) -> None:
+        """Tell the user something that the report shall say, too."""
+
     def keep_curve(self, name: str, rows: Sequence[dict[str, float]]) -> None:
         """Keep the losses of a training."""
 
@@ -80,6 +83,10 @@ class Method(ABC):
     @abstractmethod
     def stages(self) -> list[Step]:
         """What comes before the search, in order."""
+
+    def last_stages(self) -> list[Step]:
+        """What comes after these, and after the latency model is fitted where there is one."""
+        return []
 
     def save(self, folder: Path) -> None:
         """Write the network and its tokenizer."""

@@ -115,7 +115,8 @@ class Extrapolating(Searcher):
         assert number is not None
         if trial.continues is None and trial.complete:
             self._first[number] = trial
-            self._goes_on[number] = number in self._went_on or self._promises(trial)
+            promises = self._promises(trial)  # asked in any case: what it learns by that decides later ones
+            self._goes_on[number] = promises or number in self._went_on
             if self._goes_on[number]:
                 return
             trial = replace(trial, status=Status.INFEASIBLE, reason="its training was stopped early")

@@ -105,7 +105,7 @@ def test_the_inner_searcher_is_told_whole_trainings_and_what_was_stopped(inner: 
 
 @pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
 def test_a_restored_search_goes_on_as_before(inner: Any, problem: Problem) -> None:
-    for stop in (0, 1, 9, 22, 31):
+    for stop in (0, 1, 9, 22, 31, 47, 53):
         going = make(problem, inner, seed=5)
         run(problem, going, stop)
         resumed = make(problem, inner, seed=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ IMPORTANCE, FOUND = "mask-importance.safetensors", "learned-masks.json"
 
 class LearnedMasks(FineTunedFirst):
     """The fine-tuned network learns under masks, with itself, as it was, as teacher. Sizes are those that will be polished:
-    shares of the latency or of operations where these are objectives, else of the parameters in the layers."""
+    shares of the parameters in the layers, and of latency or operations as well where these are objectives."""
 
     spaces = ("large",)
     lists = True
@@ -43,7 +44,11 @@ class LearnedMasks(FineTunedFirst):
     uses: ClassVar[tuple[str, ...]] = ("learning_rate", "mask_epochs", "mask_budget", "mask_learning_rate", "mask_weights")
 
     def stages(self) -> list[Step]:
+        self._within_sizes()  # what is too small is said now, not after hours
         return [*super().stages(), ("importance", self.importance)]
+
+    def last_stages(self) -> list[Step]:
+        return [("learn-masks", self.learn)]
 
     def importance(self) -> None:
         """The Fisher information of heads and units, which scores begin by."""
@@ -53,38 +58,57 @@ class LearnedMasks(FineTunedFirst):
             save_file({HEADS: heads, UNITS: units}, draft)
 
     def candidates(self) -> list[Architecture]:
-        """The masks of each share, the largest first. They are learnt here: what latency costs is known only now."""
-        budget, file = self.budget(), self.bench.networks / FOUND
-        found = _read(file)
-        if len(found) < len(budget.descent.shares):
-            found = self._learnt(budget, file)
-        return [Architecture.from_dict(one) for one in found if one is not None]
+        """The masks of each size, the largest first."""
+        found = [Architecture.from_dict(one) for one in _read(self.bench.networks / FOUND) if one is not None]
+        if len(found) < len(self._levels()):
+            self.bench.note("no head and no unit is left at some sizes: the scores of all that they afford fell too low.")
+        return found
 
-    def budget(self) -> Budget:
-        """Raises ConfigurationError where a size affords no head and no unit."""
-        supernet, c = self.bench.supernet, self.bench.c
+    def _levels(self) -> list[Bound]:
+        """The sizes, the largest first."""
+        supernet = self.bench.supernet
         body = supernet.body_parameters(supernet.whole)
-        levels = sorted(dict.fromkeys(c.levels()), key=lambda level: -level.resolve(body))
-        if {"latency", "macs"} & {Objective.parse(text).name for text in c.objectives}:
-            prices = by_speed(self.bench)
-            whole = prices.whole(supernet.shape)
-            budgets = [level.resolve(body) / body * whole for level in levels]
-        else:
-            (prices, _), *_ = several = within_sizes(supernet, levels)
-            whole, budgets = prices.whole(supernet.shape), [budget for _, budget in several]
-        for level, budget in zip(levels, budgets, strict=True):
-            _check(level, budget, prices)
-        return Budget(prices, whole, Descent([budget / whole for budget in budgets], self._steps()))
+        return sorted(dict.fromkeys(self.bench.c.levels()), key=lambda level: -level.resolve(body))
+
+    def _within_sizes(self) -> Budget:
+        """Parameters. Raises ConfigurationError where there is no size, or one affords no head and no unit."""
+        supernet, levels = self.bench.supernet, self._levels()
+        if not levels:
+            raise ConfigurationError(
+                "`polish_at` must name sizes: the method `learned-masks` goes down through them, got none."
+            )
+        several = within_sizes(supernet, levels)
+        prices = several[0][0]
+        least = min(prices.head + prices.attention, prices.unit + prices.feed_forward)
+        for level, (_, budget) in zip(levels, several, strict=True):
+            if budget < least:
+                raise ConfigurationError(f"`polish_at={level}` affords no head and no unit: the smallest network is larger.")
+        return self._budget(prices, [budget for _, budget in several])
+
+    def _budget(self, prices: Prices, budgets: Sequence[float]) -> Budget:
+        cost = prices.whole(self.bench.supernet.shape)
+        return Budget(prices, cost, Descent([budget / cost for budget in budgets], self._steps()))
+
+    def constraints(self) -> list[Budget]:
+        """Parameters; and the same shares of latency or operations, where these are objectives."""
+        bench, found = self.bench, [self._within_sizes()]
+        if {"latency", "macs"} & {Objective.parse(text).name for text in bench.c.objectives}:
+            prices, body = by_speed(bench), bench.supernet.body_parameters(bench.supernet.whole)
+            cost = prices.whole(bench.supernet.shape)
+            found.append(self._budget(prices, [level.resolve(body) / body * cost for level in self._levels()]))
+        return found
 
     def _steps(self) -> int:
         settings: TrainingSettings = self.bench.c.mask_training()
         return settings.total_steps(-(-len(self.bench.data.train) // settings.batch_size))
 
-    def _learnt(self, budget: Budget, file: Path) -> list[dict[str, Any] | None]:
+    def learn(self) -> None:
+        """Train masks and weights through all sizes, and keep what is cut out on the way."""
         bench = self.bench
         supernet = Supernet(copy.deepcopy(bench.supernet.model))  # the unpruned network teaches, here and later
         importance = load_file(bench.networks / IMPORTANCE)
         scores = Scores(supernet.shape, importance[HEADS], importance[UNITS])
+        file = bench.networks / FOUND
         found = _read(file)
 
         def keep(place: int, switches: Switches) -> None:
@@ -106,10 +130,18 @@ class LearnedMasks(FineTunedFirst):
         with bench.progress.bar("learning masks") as advance, advising("--learning-rate"):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of("masks")}
             rows = learn_masks(
-                supernet, scores, budget, bench.data, c.mask_training(), folder, keep, learning=learning, **teaching, **options
+                supernet,
+                scores,
+                self.constraints(),
+                bench.data,
+                c.mask_training(),
+                folder,
+                keep,
+                learning=learning,
+                **teaching,
+                **options,
             )
         bench.keep_curve("masks", rows)
-        return found
 
     def estimators(self) -> list[Estimator]:
         bench = self.bench
@@ -119,17 +151,11 @@ class LearnedMasks(FineTunedFirst):
     def passes(self) -> dict[str, float]:
         train = len(self.bench.data.train)
         read = self.bench.c.mask_training().examples_read(train)
-        return {**super().passes(), "importance": 3.0 * min(SCORED, train), "search": 3.0 * read}
+        return {**super().passes(), "importance": 3.0 * min(SCORED, train), "learn-masks": 3.0 * read}
 
     def tidy(self) -> None:
         super().tidy()
         remove(self.bench.networks / IMPORTANCE)
-
-
-def _check(level: Bound, budget: float, prices: Prices) -> None:
-    least = min(prices.head + prices.attention, prices.unit + prices.feed_forward)
-    if budget < least:
-        raise ConfigurationError(f"`polish_at={level}` affords no head and no unit: the smallest network costs more.")
 
 
 def _read(file: Path) -> list[dict[str, Any] | None]:

@@ -25,8 +25,9 @@ APPROACH = 0.5
 
 def cost(prices: Prices, switches: Switches) -> torch.Tensor:
     """What is spent, with a gradient."""
-    heads, units = switches.heads.sum() * prices.head, switches.units.sum() * prices.unit
-    return heads + units + switches.attention.sum() * prices.attention + switches.feed_forward.sum() * prices.feed_forward
+    counts = (switches.heads, switches.units, switches.attention, switches.feed_forward)
+    heads, units, attention, feed_forward = (part.double().sum() for part in counts)  # of millions each one counts
+    return heads * prices.head + units * prices.unit + attention * prices.attention + feed_forward * prices.feed_forward
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,9 @@ def threshold_for(scores: Scores, prices: Prices, budget: float) -> float:
     return high
 
 
-def penalty(scores: Scores, prices: Prices, switches: Switches, target: float, whole: float) -> torch.Tensor:
-    """The augmented Lagrangian of spending more than the share `target`; the multiplier rises with what is spent too much, and
-    falls, not below 0, with what is left."""
-    beyond = cost(prices, switches) / whole - target
+def penalty(scores: Scores, beyond: torch.Tensor) -> torch.Tensor:
+    """The augmented Lagrangian of spending a share `beyond` what may be; the multiplier rises with it, and falls, not below 0,
+    where less is spent."""
     found = scores.multiplier.clone() * beyond + STEEP * torch.relu(beyond) ** 2 / 2
     with torch.no_grad():
         scores.multiplier.copy_(torch.clamp(scores.multiplier + beyond.detach(), min=0.0))

@@ -23,6 +23,8 @@ class Switching:
     """Which switches a network's passes go by: none (all is on) until some are set."""
 
     now: Switches | None = None
+    #: Which sub-layer, heads or units, the layer that is being passed has behind it.
+    behind: str | None = None
 
 
 @contextlib.contextmanager
@@ -32,6 +34,7 @@ def switched(supernet: Supernet) -> Iterator[Switching]:
     anatomy = supernet.anatomy
     try:
         for index, layer in enumerate(supernet.layers):
+            handles.append(layer.register_forward_pre_hook(_begins(by)))
             for kind, removed in ((HEADS, anatomy.without_heads), (UNITS, anatomy.without_units)):
                 projection = layer.get_submodule(anatomy.output(kind).module)
                 handles.append(projection.register_forward_pre_hook(_masking(by, kind, index)))
@@ -42,6 +45,13 @@ def switched(supernet: Supernet) -> Iterator[Switching]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _begins(by: Switching) -> Any:
+    def hook(module: nn.Module, args: tuple[Any, ...]) -> None:
+        by.behind = None
+
+    return hook
 
 
 def _masking(by: Switching, kind: str, index: int) -> Any:
@@ -58,15 +68,19 @@ def _masking(by: Switching, kind: str, index: int) -> Any:
 
 
 def _passing(by: Switching, kind: str, index: int, stand_in: nn.Module) -> Any:
-    """Lets a stand-in answer where nothing is left of a sub-layer."""
+    """Lets a stand-in answer where nothing is left of a sub-layer. A norm before it matters to nothing else: it stays."""
 
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
         if by.now is None:
             return output
+        if isinstance(stand_in, nn.Identity):
+            if by.behind != kind:
+                return output
+        else:
+            by.behind = kind
         here = (by.now.attention if kind == HEADS else by.now.feed_forward)[index]
-        states, others = _first(output), _first(stand_in(*args, **kwargs))
-        if states.shape != others.shape:  # one that widens: what reads it is passed by, too
-            return output
+        states = _first(output)
+        others = _first(stand_in(*args, **kwargs)).to(states.dtype)
         found = torch.lerp(others, states, here.to(states.dtype))
         return (found, *output[1:]) if isinstance(output, tuple) else found
 

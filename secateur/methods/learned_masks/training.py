@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import torch
 from transformers import TrainerCallback
 
 from secateur.methods.learned_masks.scores import Scores, Switches
-from secateur.methods.learned_masks.spending import Descent, penalty, threshold_for
+from secateur.methods.learned_masks.spending import Descent, cost, penalty, threshold_for
 from secateur.methods.learned_masks.switching import Switching, switched
 from secateur.methods.learned_masks.ways import LAGRANGIAN, SCHEDULE
 from secateur.methods.prices import Prices
@@ -45,34 +45,37 @@ class Budget:
     whole: float
     descent: Descent
 
-    def switches(self, scores: Scores, done: int, way: str) -> Switches:
-        """What is on after so many steps."""
-        if way == LAGRANGIAN:
-            return scores.above()
-        return scores.above(threshold_for(scores, self.prices, self.descent.target(done) * self.whole))
+    def threshold(self, scores: Scores, share: float) -> float:
+        """The lowest at which masks cost at most this share."""
+        return threshold_for(scores, self.prices, share * self.whole)
 
-    def kept(self, scores: Scores, share: float) -> Switches:
-        """What is kept where a share of the cost may be spent, and not more."""
-        with torch.no_grad():
-            return scores.above(threshold_for(scores, self.prices, share * self.whole))
+
+def kept(scores: Scores, budgets: Sequence[Budget], place: int) -> Switches:
+    """What is on where the share at this place may be spent of each budget, and not more."""
+    with torch.no_grad():
+        return scores.above(max(budget.threshold(scores, budget.descent.shares[place]) for budget in budgets))
 
 
 class MaskTrainer(FineTuneTrainer):
     """Trainer of a network under masks."""
 
-    def __init__(self, scores: Scores, budget: Budget, switching: Switching, learning: Learning, **kwargs: Any) -> None:
+    def __init__(
+        self, scores: Scores, budgets: Sequence[Budget], switching: Switching, learning: Learning, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self.scores, self.budget, self.switching, self.learning = scores, budget, switching, learning
+        self.scores, self.budgets, self.switching, self.learning = scores, budgets, switching, learning
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        done = self.state.global_step
-        self.switching.now = now = self.budget.switches(self.scores, done, self.learning.way)
+        targets = [(budget, budget.descent.target(self.state.global_step)) for budget in self.budgets]
+        priced, scores = self.learning.way == LAGRANGIAN, self.scores
+        threshold = 0.0 if priced else max(budget.threshold(scores, target) for budget, target in targets)
+        self.switching.now = now = scores.above(threshold)
         loss, outputs = super().compute_loss(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
-        if self.learning.way == LAGRANGIAN:
-            target = self.budget.descent.target(done)
-            loss = loss + penalty(self.scores, self.budget.prices, now, target, self.budget.whole)
+        if priced:
+            beyond = [cost(budget.prices, now) / budget.whole - target for budget, target in targets]
+            loss = loss + penalty(scores, torch.stack(beyond).amax().float())
         return (loss, outputs) if return_outputs else loss
 
     def create_optimizer(self, model: Any = None) -> Any:
@@ -97,15 +100,15 @@ class MaskTrainer(FineTuneTrainer):
 class Keeping(TrainerCallback):
     """Hands out what is kept whenever a share has been held to its end, while the network is without its scores."""
 
-    def __init__(self, model: Any, scores: Scores, budget: Budget, keep: Callable[[int, Switches], None]) -> None:
-        self.model, self.scores, self.budget, self.keep = model, scores, budget, keep
-        self.ends = budget.descent.ends()
+    def __init__(self, model: Any, scores: Scores, budgets: Sequence[Budget], keep: Callable[[int, Switches], None]) -> None:
+        self.model, self.scores, self.budgets, self.keep = model, scores, budgets, keep
+        self.ends = budgets[0].descent.ends()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         for place in self.ends.get(state.global_step, ()):
             delattr(self.model, NAME)
             try:
-                self.keep(place, self.budget.kept(self.scores, self.budget.descent.shares[place]))
+                self.keep(place, kept(self.scores, self.budgets, place))
             finally:
                 self.model.add_module(NAME, self.scores)
 
@@ -113,7 +116,7 @@ class Keeping(TrainerCallback):
 def learn_masks(
     supernet: Supernet,
     scores: Scores,
-    budget: Budget,
+    budgets: Sequence[Budget],
     data: TaskData,
     settings: TrainingSettings,
     folder: Path,
@@ -126,16 +129,17 @@ def learn_masks(
     progress: Told | None = None,
     logs: Logs = NO_LOGS,
 ) -> list[dict[str, float]]:
-    """Train a network and its scores, in place. `keep` is told the place of each share, in order, and what is on there.
+    """Train a network and its scores, in place, so that they keep to all budgets, whose shares are alike in number. `keep` is
+    told the place of each share, in order, and what is on there.
 
     Goes on from the folder's last checkpoint, and then tells what comes after it. Returns the log rows.
     """
     model, given = supernet.model, task_arguments(data, settings, folder, device, progress, logs, examples)
-    given["callbacks"].append(Keeping(model, scores, budget, keep))
+    given["callbacks"].append(Keeping(model, scores, budgets, keep))
     model.add_module(NAME, scores.to(device))
     try:
         with switched(supernet) as switching:
-            args = (scores, budget, switching, learning)
+            args = (scores, budgets, switching, learning)
             return run_stage(lambda: MaskTrainer(*args, teacher=teacher, model=model, **given), model, folder, logs)
     finally:
         delattr(model, NAME)

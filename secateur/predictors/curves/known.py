@@ -61,11 +61,11 @@ class Known:
         return self.take(np.concatenate(rows) if rows else [])
 
     def means(self) -> Known:
-        """One curve per architecture, the mean over its trainings."""
+        """One curve per architecture, the mean over its trainings, as are its inputs."""
         rows = list(self.architectures.values())
         curves = np.array([self.curves[several].mean(axis=0) for several in rows]).reshape(-1, *self.curves.shape[1:])
-        first = np.array([several[0] for several in rows], dtype=int)
-        return Known(self.inputs[first], curves, self.metrics, self.budgets, tuple(self.architectures))
+        inputs = np.array([self.inputs[several].mean(axis=0) for several in rows]).reshape(-1, self.inputs.shape[1])
+        return Known(inputs, curves, self.metrics, self.budgets, tuple(self.architectures))
 
     def folds(self, count: int, order: np.ndarray) -> list[tuple[Known, Known]]:
         """What is learnt from and what is held out, `count` times: each architecture is held out once, all its trainings

@@ -151,7 +151,10 @@ class Window(Noise):
         model = RidgeCV(np.logspace(-1, 5, 13)).fit((known.inputs - centre) / spread, logs)
         shape = known.curves.shape[1:]
         weights, bias = np.atleast_2d(model.coef_).reshape(*shape, -1), np.asarray(model.intercept_).reshape(shape)
-        return cls(weights, bias, centre, spread)
+        found = cls(weights, bias, centre, spread)
+        # means of logarithms lie below logarithms of means: as large on average as the residuals are
+        squares, told = ((values**2).mean(axis=0) for values in (local, found.deviation(known.inputs)))
+        return cls(weights, bias + np.log(np.maximum(squares, floor[:, None] ** 2) / told) / 2, centre, spread)
 
     def draw(self, inputs: np.ndarray, rngs: list[Generator]) -> np.ndarray:
         return np.asarray(np.stack([rng.standard_normal(self.bias.shape) for rng in rngs]) * self.deviation(inputs))
@@ -169,8 +172,11 @@ class Window(Noise):
 
 
 def around(residuals: np.ndarray, window: int) -> np.ndarray:
-    """The deviation (n, m, b) of residuals (n, m, b) within `window` steps around each, fewer at the ends."""
+    """The deviation (n, m, b) of residuals (n, m, b) within `window` steps around each, fewer at the ends; around 0 where there
+    is one step only."""
     steps = residuals.shape[2]
     before = window // 2
     ends = [(max(0, step - before), min(steps, step - before + window)) for step in range(steps)]
-    return np.stack([residuals[:, :, start:end].std(axis=2) for start, end in ends], axis=2)
+    if steps == 1:
+        return np.asarray(np.abs(residuals))
+    return np.stack([residuals[:, :, start:end].std(axis=2, ddof=1) for start, end in ends], axis=2)

@@ -83,6 +83,7 @@ class PruneWork(Measuring):
         if self.method.keeps not in [stage.name for stage in steps]:
             steps.append(Stage(self.method.keeps, lambda: self.method.save(self.networks)))
         steps += [Stage(FIT, self.fit)] if self._timed else []
+        steps += [Stage(*step) for step in self.method.last_stages()]
         polish = [Stage("polish", self.polish)] if self.c.polish else []
         measure = [Stage("measure", self.measure)] if self.c.measure else []
         measure += [Stage("formats", self.formats)] if self.c.measure and self.c.formats else []

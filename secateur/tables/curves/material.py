@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -41,10 +42,18 @@ class Reading:
         for name in metrics:
             if name not in curves:
                 raise DataError(f"`{table.name}` has no curve `{name}`. Its curves: {', '.join(curves)}.")
+        last = float(np.nanmax(table.table.budgets))
         for one in features:
             table.table.require(one.metric, one.budget)
+            if one.metric in curves and (one.budget is None or one.budget >= last):
+                raise ConfigurationError(
+                    f"the feature `{one}` is the end of a curve: give an early budget, as in {one.metric}@10."
+                )
         space = whole(table.space)
-        return cls(tuple(dict.fromkeys(metrics)) or curves, encoding or usual_encoding(space), tuple(dict.fromkeys(features)))
+        named = encoding or usual_encoding(space)
+        if "/" in named:  # of a trained one: found from any folder later
+            named = str(Path(named).absolute())
+        return cls(tuple(dict.fromkeys(metrics)) or curves, named, tuple(dict.fromkeys(features)))
 
 
 def usual_encoding(space: Space) -> str:

@@ -26,7 +26,7 @@ from secateur.tables.curves.material import Reading, encoding_of, inputs_of, kno
 from secateur.tables.parquet import space_of
 from secateur.tables.searchable import Reported, SearchTable
 from secateur.tables.table import Table
-from secateur.writing import open_weights, write_whole
+from secateur.writing import open_weights, remove, write_whole
 
 #: The layout of the folder and what its numbers mean: one that was written otherwise is not read.
 VERSION = 1
@@ -89,8 +89,10 @@ class CurveSurrogate:
         """A digest of all that its answers depend on: its card, and what it says of a few architectures."""
         drawn = self.space.sample_many(20, generator(0, "fingerprint"))
         features = np.zeros((len(drawn), len(self.reading.features)))
-        told = self.model.mean(inputs_of(self.encoding, drawn, features))
-        return digest("curves 1", json.dumps(self.card, sort_keys=True), np.round(told, 6).tobytes())
+        inputs = inputs_of(self.encoding, drawn, features)
+        told = [self.model.mean(inputs), self.model.deviation(inputs)]
+        told += [] if self.scalar_model is None else [self.scalar_model.predict(inputs)]
+        return digest("curves 2", json.dumps(self.card, sort_keys=True), *(np.round(values, 6).tobytes() for values in told))
 
     def answers(
         self, architectures: Sequence[Architecture], seed: int | None = None, features: np.ndarray | None = None
@@ -143,7 +145,10 @@ class CurveSurrogate:
         }
 
     def write(self, folder: Path) -> None:
-        """Write it into a folder; the card last."""
+        """Write it into a folder, in the place of one that is there; the card last."""
+        remove(folder / CARD)
+        for part in [*folder.glob("member-*"), *folder.glob(f"{SCALARS}*")]:
+            remove(part)
         self.model.write(folder)
         if self.scalar_model is not None:
             self.scalar_model.write(folder / SCALARS)

@@ -103,6 +103,47 @@ def test_a_network_under_masks_is_the_extracted_one(family: str) -> None:
         ), plan
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_in_mixed_precision(family: str) -> None:
+    supernet = Supernet(toy_model(family).eval())
+    batch = toy_batch(supernet.model)
+    shape = supernet.shape
+    masks = Switches(*(torch.ones(shape.layers, n, requires_grad=True) for n in (shape.heads, shape.units)))
+    with switched(supernet) as by, torch.autocast("cpu", torch.bfloat16):
+        by.now = masks
+        supernet.model(**batch).loss.backward()
+    assert masks.heads.grad is not None
+    assert torch.isfinite(masks.heads.grad).all()
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_gradients_of_sublayers_point_to_what_their_removal_costs(family: str) -> None:
+    """Of sub-layers that do little, so that it is nearly linear. Embeddings are large: what a norm does to them matters to
+    nothing but the sub-layer that is removed."""
+    supernet = Supernet(toy_model(family).double().eval())
+    batch, shape = toy_batch(supernet.model), supernet.shape
+    with torch.no_grad():
+        supernet.model.get_input_embeddings().weight.mul_(20.0)
+        for layer in supernet.layers:
+            projection = layer.get_submodule(supernet.anatomy.output("heads").module)
+            for part in projection.parameters():
+                part.mul_(0.01 if part is projection.weight else 0.0)
+    heads = torch.ones(shape.layers, shape.heads, dtype=torch.float64, requires_grad=True)
+    units = torch.ones(shape.layers, shape.units, dtype=torch.float64)
+    with switched(supernet) as by:
+        by.now = Switches(heads, units)
+        whole = supernet.model(**batch).loss
+        whole.backward()
+        for layer in range(shape.layers):
+            fewer = torch.ones(shape.layers, shape.heads, dtype=torch.float64)
+            fewer[layer] = 0.0
+            by.now = Switches(fewer, units)
+            change = float((whole - supernet.model(**batch).loss).detach())
+            assert heads.grad is not None
+            # a sub-layer is in it twice: its heads, and whether there are any
+            assert float(heads.grad[layer].sum()) == pytest.approx(2 * change, rel=0.2, abs=1e-7)
+
+
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_gradients_of_masks_are_differences(family: str) -> None:
     """At values between 0 and 1, where nothing jumps."""
@@ -176,16 +217,20 @@ def test_the_way_down() -> None:
 def test_the_price_of_spending_too_much() -> None:
     found, prices = scores_of(), Prices(1.0, 1.0)
     whole = prices.whole(SHAPE)
-    first = penalty(found, prices, found.above(), 0.75, whole)
+
+    def paid(threshold: float = 0.0) -> torch.Tensor:
+        return penalty(found, cost(prices, found.above(threshold)) / whole - 0.75)
+
+    first = paid()
     assert float(first.detach()) == pytest.approx(STEEP * 0.25**2 / 2)
     assert float(found.multiplier) == pytest.approx(0.25)
-    second = penalty(found, prices, found.above(), 0.75, whole)
+    second = paid()
     assert float(second.detach()) == pytest.approx(0.25 * 0.25 + STEEP * 0.25**2 / 2)
     second.backward()
     assert found.heads.grad is not None
     assert found.heads.grad[0, 0] == pytest.approx((0.25 + STEEP * 0.25) / whole)
     for _ in range(3):
-        penalty(found, prices, found.above(2 * BEGIN), 0.75, whole)
+        paid(2 * BEGIN)
     assert float(found.multiplier) == 0.0
 
 

@@ -126,9 +126,12 @@ def test_by_what_networks_take(quick_prune: Any, tmp_path: Path, objective: str)
             assert sum(counts.macs(p.heads.count, p.units.count, 1, 16) for p in kept) <= level * whole * (1 + 1e-9)
 
 
-def test_a_size_that_affords_nothing(quick_prune: Any, tmp_path: Path) -> None:
+def test_sizes_that_mean_nothing_are_refused_before_anything_is_trained(quick_prune: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"`polish_at=0.1%` affords no head and no unit"):
         quick_prune(tmp_path / "run", **{**QUICK, "polish_at": ["50%", "0.1%"]})
+    assert not (tmp_path / "run" / "supernet" / "model.safetensors").exists()
+    with pytest.raises(ConfigurationError, match="`polish_at` must name sizes"):
+        quick_prune(tmp_path / "other", **{**QUICK, "polish_at": []})
 
 
 def test_settings_of_other_methods(quick_prune: Any, tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def test_means_are_over_the_trainings_of_an_architecture(trainings: Any) -> None
     assert np.array_equal(found.inputs, known.inputs[::4])
 
 
+def test_inputs_that_differ_between_trainings_are_averaged(trainings: Any) -> None:
+    known = trainings(count=3, seeds=2)
+    known.inputs[:] = np.arange(len(known), dtype=float)[:, None]
+    means = known.means()
+    for key, inputs in zip(means.keys, means.inputs, strict=True):
+        assert np.allclose(inputs, known.inputs[known.architectures[key]].mean(axis=0))
+
+
 def test_shapes_that_do_not_fit_are_refused(trainings: Any) -> None:
     known = trainings(count=5)
     with pytest.raises(ConfigurationError, match="`curves` must have the shape"):

@@ -61,6 +61,8 @@ def test_a_window_follows_the_architecture() -> None:
     residuals = rng.standard_normal((500, 1, 30)) * np.exp(2 * inputs[:, :1, None])
     known = Known(inputs, residuals, ("a",), np.arange(1.0, 31.0), tuple(map(str, range(500))))
     found = Window.fitted(known, np.zeros_like(residuals))
+    told, true = (found.deviation(inputs) ** 2).mean(), (residuals**2).mean()
+    assert told == pytest.approx(true, rel=0.05)
     quiet, loud = found.deviation(np.array([[0.1, 0.5], [0.9, 0.5]]))[:, 0].mean(axis=1)
     assert loud / quiet == pytest.approx(np.exp(1.6), rel=0.1)
     assert draws(found, np.tile([0.9, 0.5], (3000, 1))).std() == pytest.approx(loud, rel=0.05)
@@ -68,7 +70,7 @@ def test_a_window_follows_the_architecture() -> None:
 
 def test_a_window_is_narrower_at_the_ends() -> None:
     residuals = np.arange(6.0)[None, None]
-    assert np.allclose(around(residuals, 4)[0, 0], [np.std(residuals[0, 0, max(0, s - 2) : s + 2]) for s in range(6)])
+    assert np.allclose(around(residuals, 4)[0, 0], [np.std(residuals[0, 0, max(0, s - 2) : s + 2], ddof=1) for s in range(6)])
 
 
 def test_several_seeds_show_what_compression_hides() -> None:

@@ -77,6 +77,25 @@ def test_what_is_written_is_read(table: Any, tmp_path: Path, regressor: str) -> 
     assert json.loads((tmp_path / CARD).read_text())["version"] == VERSION
 
 
+def test_one_that_is_fitted_again_takes_the_place_of_the_old(table: Any, tmp_path: Path) -> None:
+    opened = open_table(str(table()))
+    for components, members, columns in ((4, 3, ["latency"]), (2, 1, [])):
+        reading, ways = Reading.of(opened, ["loss"]), Ways(components=components)
+        CurveSurrogate.fitted(opened, reading, ways, members=members, columns=columns).write(tmp_path)
+    found = CurveSurrogate.read(tmp_path)
+    assert (found.model.members[0].components, len(found.model.members)) == (2, 1)
+    assert not (tmp_path / "member-1").exists()
+
+
+def test_its_fingerprint_tells_what_it_says_beside_curves(table: Any) -> None:
+    def slower(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["latency"] *= 7
+
+    found = [fitted(path, columns=["latency"]).fingerprint for path in (table(), table(), table(slower))]
+    assert found[0] == found[1] != found[2]
+
+
 def test_folders_that_hold_no_surrogate_of_this_version(table: Any, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"it has no surrogate\.json"):
         CurveSurrogate.read(tmp_path)
@@ -171,6 +190,9 @@ def test_what_the_table_lacks(table: Any) -> None:
         Reading.of(opened, ["accuracy"])
     with pytest.raises(DataError, match="has no budget 15"):
         Reading.of(opened, features=[Reported("loss", 15.0)])
+    for end in (None, float(opened.table.budgets.max())):
+        with pytest.raises(ConfigurationError, match="is the end of a curve: give an early budget, as in loss@10"):
+            Reading.of(opened, features=[Reported("loss", end)])
     with pytest.raises(DataError, match="has no learning curves"):
         Reading.of(open_table("prune-stsb"))
     with pytest.raises(ConfigurationError, match="`components` must lie in 1…12: there are 40 curves of 12 points"):

@@ -124,11 +124,13 @@ def query(folder: Path, architecture: str, seed: int | None, told: Sequence[str]
 
 def _architecture(space: Space, text: str) -> Architecture:
     """The architecture that JSON says, or that of a file: with `choices`, or these alone. Raises ConfigurationError."""
-    said = text if text.lstrip().startswith("{") else checked(text, ConfigurationError).read_text(encoding="utf-8")
+    said = text
     try:
+        if not text.lstrip().startswith("{"):
+            said = checked(text, ConfigurationError).read_text(encoding="utf-8")
         found = json.loads(said)
         return space.make(found.get("choices", found))
-    except (ValueError, KeyError, TypeError, AttributeError, ConfigurationError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigurationError) as error:
         what = f"the JSON of an architecture of `{space.name}`"
         raise ConfigurationError(f"`architecture` must be {what}, got `{said.strip()[:80]}`: {one_line(error)}.") from error
 

@@ -51,7 +51,7 @@ def test_what_is_asked_is_told_with_a_band(folder: Path, tmp_path: Path) -> None
 
 
 def test_questions_that_cannot_be_answered(folder: Path, table: Any, tmp_path: Path) -> None:
-    for text in ('{"width": 3}', "{", '{"choices": 4}'):
+    for text in ('{"width": 3}', "{", '{"choices": 4}', "missing.json", "[1]"):
         with pytest.raises(ConfigurationError, match="must be the JSON of an architecture of `decoder`"):
             secateur.bench_surrogate_query(folder, text)
     with pytest.raises(ConfigurationError, match="outside the bounds of the space `decoder`"):
