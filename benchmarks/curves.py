@@ -1,7 +1,7 @@
 """How many learning curves a fitted surrogate tells in a second, in batch, with the noise of a training each.
 
-Target: 10,000 a second, on one core. The surrogate is that of our trained decoders: LightGBM on five numbers and the seconds of a
-training.
+Target: 10,000 a second, on one core. The surrogate is that of our trained decoders: LightGBM on five numbers and on
+the seconds of a training.
 """
 
 from __future__ import annotations
