@@ -241,9 +241,26 @@ def learnt_encodings() -> dict[str, str]:
     return told
 
 
+def learning_curves() -> dict[str, str]:
+    """How curves are modelled and extrapolated, and what that brings to searches."""
+    told: dict[str, str] = {}
+    for row in rows("nasbenchx11/surrogates.csv"):
+        name = f"{row['compressor']}_{row['regressor']}"
+        told[f"r2_{name}"], told[f"kl_{name}_{row['noise']}"] = f"{float(row['r2']):.3f}", f"{float(row['kl']):.1f}"
+    for row in rows("nasbenchx11/nlp.csv"):
+        name = f"nlp_{row['compressor']}_{row['regressor']}_{row['early']}"
+        told[name] = " / ".join(f"{float(row[n]):.2f}" for n in ("kendall", "kendall_final"))
+    for row in rows("nasbenchx11/search.csv"):
+        plain, plus, early = row["searcher"].partition("+")
+        name = plain.partition(":")[0].replace("-", "_") + (f"_{early.partition(':')[0]}" if plus else "")
+        told[f"{row['table']}_{name}_{100 * float(row['share']):.0f}"] = f"{float(row['regret']):.4f}"
+    return told
+
+
 def everything() -> str:
     template = (HERE / "claims.template.txt").read_text(encoding="utf-8")
-    return template.format(**pruning(), **ranking(), **searching(), **published_tables(), **learnt_encodings())
+    several = (pruning, ranking, searching, published_tables, learnt_encodings, learning_curves)
+    return template.format(**{name: value for each in several for name, value in each().items()})
 
 
 if __name__ == "__main__":

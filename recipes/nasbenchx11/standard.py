@@ -23,7 +23,7 @@ EPOCHS, CANDIDATES = 4, 48
 #: Looked at after 10, 20, 30 and 40 % of a training.
 KEEP_ALL = "last:0.4/1"
 KEEPS, SHARES = (0.3, 0.5), (0.2, 0.4)
-SEEDS = 200
+SEEDS = 50
 #: Whole trainings that a search has time for.
 TRAININGS = 16
 

@@ -99,34 +99,15 @@ def _courses(file: str, table: str) -> str:
     found = {(row["searcher"], float(row["share"])): row for row in rows(file) if row["table"] == table}
     shares = sorted({share for _, share in found})
     lines = []
-    for one in sorted({s for s, _ in found}, key=lambda s: float(found[s, shares[-1]]["regret"])):
+    for one in sorted({s for s, _ in found}, key=lambda s: [float(found[s, at]["regret"]) for at in reversed(shares)]):
         each = [f"{float(found[one, s]['regret']):.4f} ± {float(found[one, s]['regret_error']):.4f}" for s in shares]
         lines.append([one, *each, f"{float(found[one, shares[-1]]['rank']):.1f}"])
     return markdown(["searcher", *(f"{100 * s:.0f} trainings' time" for s in shares), "rank at the end"], lines)
 
 
-def search_surrogate() -> str:
-    """Regret on the surrogate of our decoders at equal simulated time."""
-    return _courses("search.csv", "surrogate")
-
-
 def search_trained() -> str:
     """Regret among the decoders that were trained."""
     return _courses("search.csv", "trained")
-
-
-def few() -> str:
-    """Regret by the share of a training after which its end is told: plain searcher × extrapolator."""
-    last = [row for row in rows("few.csv") if float(row["share"]) == 1.0]
-    found = {row["searcher"]: row for row in last}
-    shares = sorted({row["searcher"].partition("+")[2].partition(":")[2].partition("/")[0] for row in last} - {""}, key=float)
-    lines = []
-    for plain in dict.fromkeys(name.partition("+")[0] for name in found):
-        for early in dict.fromkeys(n.partition("+")[2].partition(":")[0] for n in found if n.startswith(f"{plain}+")):
-            mine = {n.partition(f"+{early}:")[2].partition("/")[0]: r for n, r in found.items() if f"{plain}+{early}:" in n}
-            told = [f"{float(mine[share]['regret']):.4f}" for share in shares]
-            lines.append([f"{plain}+{early}", *told, f"{float(found[plain]['regret']):.4f}"])
-    return markdown(["searcher", *(f"{float(share):.0%}" for share in shares), "never"], lines)
 
 
 def standard() -> str:
@@ -135,7 +116,7 @@ def standard() -> str:
     kinds = list(dict.fromkeys(row["objectives"] for row in found))
     by = {(row["searcher"], row["objectives"]): row for row in found}
     lines = []
-    for one in sorted({s for s, _ in by}, key=lambda s: float(by[s, kinds[0]]["regret"])):
+    for one in sorted({s for s, _ in by}, key=lambda s: [float(by[s, kind]["regret"]) for kind in kinds]):
         told = [f"{float(by[one, k]['regret']):.4f} ± {float(by[one, k]['regret_error']):.4f}" for k in kinds]
         lines.append([one, *told])
     return markdown(["searcher", *(f"regret: {' and '.join(kind.split())}" for kind in kinds)], lines)
@@ -147,9 +128,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "extrapolators": extrapolators,
     "nlp-extrapolators": nlp_extrapolators,
     "tuning": tuning,
-    "search-surrogate": search_surrogate,
     "search-trained": search_trained,
-    "few": few,
     "standard": standard,
 }
 

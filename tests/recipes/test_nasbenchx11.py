@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import kendalltau
 
 from secateur.tables.opening import open_table
 
@@ -22,7 +23,57 @@ def test_the_page_has_the_tables_of_the_files(load_recipe: Any) -> None:
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     tables = load_recipe("nasbenchx11/tables.py")
     assert tables.filled(page) == page
-    assert all(f"<!-- {name} -->" in page for name in ("surrogates", "extrapolators", "nlp-extrapolators"))
+    assert all(f"<!-- {name} -->" in page for name in tables.TABLES)
+
+
+def test_what_was_chosen_was_chosen_elsewhere(load_recipe: Any) -> None:
+    recipe = load_recipe("nasbenchx11/search.py")
+    assert recipe.keep() == 0.5
+    assert {row["searcher"].rpartition("/")[2] for row in rows("search.csv") if "+" in row["searcher"]} == {"0.5"}
+    assert not {row["table"] for row in rows("search.csv")} & {"nb101-surrogate"}
+    stopped = {(r["searcher"], r["simulated_seconds"]): float(r["regret"]) for r in rows("tuning.csv")}
+    late = {name: regret for (name, seconds), regret in stopped.items() if seconds == "100000"}
+    for plain in recipe.PLAIN:
+        assert min(late[f"{plain}+svr:0.11/{keep}"] for keep in recipe.KEEPS) > 0.9 * late[plain]
+
+
+def test_what_the_text_says_of_searches() -> None:
+    found = {(r["searcher"], r["share"]): float(r["regret"]) for r in rows("search.csv") if r["table"] == "trained"}
+    assert len({searcher for searcher, _ in found}) == 13
+    saved = {}
+    for plain in ("local", "mo-rea:20/10", "bananas"):
+        svr, wpm = (f"{plain}+{one}:0.2/0.5" for one in ("svr", "wpm"))
+        saved[plain] = [1 - found[svr, share] / found[plain, share] for share in ("0.25", "0.5")]
+        assert 0.15 < saved[plain][0] < 0.4
+        assert 0.35 < saved[plain][1] < 0.65
+        assert found[wpm, "1"] > found[plain, "1"] + 0.005
+        assert 0.008 < found[wpm, "1"] < 0.011
+    assert found["local+svr:0.2/0.5", "1"] == found["bananas+svr:0.2/0.5", "1"] == 0.0
+    for share in ("0.25", "0.5", "1"):
+        best = min(regret for (_, at), regret in found.items() if at == share)
+        assert min(r for (name, at), r in found.items() if at == share and "+svr" in name) == best
+    assert found["hyperband", "0.25"] < 1.02 * found["local+svr:0.2/0.5", "0.25"]
+    corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "trained"}
+    for plain, worse in (("local", True), ("bananas", True), ("mo-rea:20/10", False)):
+        assert (corrected[plain, f"{plain}+wpm:0.2/0.5"] < 0.05) == worse
+        assert corrected[plain, f"{plain}+svr:0.2/0.5"] > 0.05
+    assert len(corrected) == 78
+
+
+def test_what_the_text_says_of_real_trainings() -> None:
+    found = {(r["objectives"], r["searcher"]): float(r["regret"]) for r in rows("standard.csv")}
+    one, both = "error", "error body_parameters"
+    assert 1 - found[one, "random+last:0.2/0.3"] / found[one, "random"] == pytest.approx(0.40, abs=0.005)
+    assert 1 - found[both, "random+last:0.2/0.3"] / found[both, "random"] == pytest.approx(0.16, abs=0.005)
+    for objectives in (one, both):
+        mine = {name: regret for (kind, name), regret in found.items() if kind == objectives}
+        assert min(mine, key=mine.__getitem__) == "random+last:0.2/0.3"
+        assert min(r for name, r in mine.items() if "+svr" in name or "+gp" in name) > 0.98 * mine["random"]
+    table = open_table(str(FOLDER / "standard.parquet")).table
+    assert len(table) == 48
+    curves = table.curves["error"]
+    told = [kendalltau(curves[:, place], curves[:, -1]).statistic for place in (1, 3)]
+    assert [round(value, 2) for value in told] == [0.50, 0.81]
 
 
 def test_what_the_text_says_of_models() -> None:
@@ -34,7 +85,7 @@ def test_what_the_text_says_of_models() -> None:
         assert r2["lgb"] - r2["mlp"] > 0.05
         for regressor in r2:
             mine = {noise: float(found[compressor, regressor, noise]["kl_final"]) for noise in ("kde", "deviation", "window")}
-            assert min(mine, key=mine.__getitem__) == "kde"
+            assert (min(mine, key=mine.__getitem__) == "kde") == ((compressor, regressor) != ("svd", "xgb"))
             told = {n: float(found[compressor, regressor, n]["kl"]) for n in ("kde", "deviation", "window", "seeds")}
             assert min(told, key=told.__getitem__) == "seeds"
     assert float(found["svd", "lgb", "kde"]["r2"]) == pytest.approx(float(found["vae", "lgb", "kde"]["r2"]), abs=0.002)
