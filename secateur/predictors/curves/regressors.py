@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from secateur.predictors.curves.part import ArraysPart, Part, unfit
 from secateur.predictors.perceptrons import Perceptrons, trained
 from secateur.rng import generator
 from secateur.writing import whole
+
+#: So many predictions at once are worth all cores.
+MANY = 1000
 
 
 class Regressor(Part):
@@ -103,7 +107,8 @@ class LightGbm(Boosted):
         return cls([library.train(settings, library.Dataset(inputs, y, params=settings), 300) for y in targets.T])
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        return np.column_stack([booster.predict(inputs) for booster in self.boosters])
+        threads = (os.cpu_count() or 1) if len(inputs) >= MANY else 1
+        return np.column_stack([booster.predict(inputs, num_threads=threads) for booster in self.boosters])
 
     def _text(self, booster: Any) -> str:
         return str(booster.model_to_string())
