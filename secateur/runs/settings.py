@@ -19,6 +19,8 @@ from secateur.writing import write_whole
 
 #: A run's settings, and its study, which keeps them as well.
 FILE, STUDY = "config.yaml", "study.db"
+#: Of settings that nobody knows so many are named.
+SHOWN = 10
 
 
 class Faults(list[str]):
@@ -153,8 +155,9 @@ class RunSettings(Settings):
             raise StudyError(f"`{folder / FILE}` cannot be used: `{odd[0]}` must be a text, a number or a list of these.")
         unknown = cls.unknown(found)
         if unknown:
+            more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
             raise StudyError(
-                f"`{folder / FILE}` has settings that this version does not know: {', '.join(unknown)}. "
+                f"`{folder / FILE}` has settings that this version does not know: {', '.join(unknown[:SHOWN])}{more}. "
                 "Use the version that wrote it."
             )
         lacking = [name for name in cls.required() if name not in found]

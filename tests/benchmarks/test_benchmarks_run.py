@@ -32,6 +32,7 @@ SCRIPTS = {
         "10,000 decoders drawn and counted ÷ 1 s, transformer_xl",
         "decoders counted one by one ÷ in arrays, transformer_xl",
     ],
+    "curves": ["100 curves told by a surrogate, for each 10,000 ÷ 1 s"],
     "cells": [
         "1,000 DARTS networks drawn ÷ 60 s",
         "2,532 cells of NAS-Bench-101 with their keys ÷ 120 s",

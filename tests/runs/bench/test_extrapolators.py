@@ -45,7 +45,7 @@ def test_ends_are_judged_by_the_formulas(table: Path, tmp_path: Path) -> None:
     assert (row["kendall"], row["rmse"]) == pytest.approx(tuple(np.mean(each, axis=0)))
     assert (row["budget"], row["test"], row["seeds"]) == (10.0, 28, 3)
     assert rows[0.5, "last"]["budget"] == 30.0
-    assert "loss at the end of 40 trainings" in found.said()[0]
+    assert "loss at the end of 40 networks' trainings" in found.said()[0]
     assert "Kendall" in str(found)
     assert "over trainings known" in (tmp_path / "extrapolators.html").read_text()
     again = bench(table, tmp_path, workers=2)
