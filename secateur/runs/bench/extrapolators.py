@@ -19,7 +19,7 @@ from secateur.report.rows import Table as Shown
 from secateur.runs.bench.asked import faults, no_table, whole_numbers
 from secateur.runs.bench.extrapolation import TEST, Extrapolation, Subject
 from secateur.runs.bench.filling import Rows, filled
-from secateur.runs.bench.ranks import standard_error
+from secateur.runs.bench.ranks import summarised
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.told import Told
 from secateur.runs.progress import Progress
@@ -148,11 +148,7 @@ class ExtrapolatorStudy(Told):
         for asked, draws in self.frame.groupby(keys, sort=False):
             row: dict[str, Any] = {**dict(zip(keys, asked, strict=True)), "seeds": len(draws)}
             row |= {"train": int(row["train"]), "budget": float(draws["budget"].iloc[0]), "test": int(draws["test"].iloc[0])}
-            for name in (*HEADS, "nll", "seconds"):
-                values = draws[name].dropna().to_numpy(dtype=float)
-                row[name] = float(values.mean()) if len(values) else None
-                row[f"{name}_error"] = float(standard_error(values)) if len(values) > 1 else None
-            found.append(row)
+            found.append({**row, **summarised(draws, (*HEADS, "nll", "seconds"))})
         return found
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from secateur.report.numbers import spread
 from secateur.report.rows import Column
 from secateur.report.rows import Table as Shown
 from secateur.runs.bench.predicting import FIGURES, Subject
-from secateur.runs.bench.ranks import standard_error
+from secateur.runs.bench.ranks import summarised
 from secateur.runs.bench.told import Told
 
 if TYPE_CHECKING:
@@ -46,12 +46,7 @@ class PredictorStudy(Told):
         for asked, fits in self.frame.groupby(names, sort=False):
             row: dict[str, Any] = dict(zip(names, asked, strict=True))
             row |= {"train": int(row["train"]), "seeds": len(fits)}
-            for name in FIGURES:
-                values = fits[name].dropna().to_numpy(dtype=float)
-                middle = np.median if name == "seconds" else np.mean  # the first fit of a process also loads libraries
-                row[name] = float(middle(values)) if len(values) else None
-                row[f"{name}_error"] = float(standard_error(values)) if len(values) > 1 else None
-            found.append(row)
+            found.append({**row, **summarised(fits, FIGURES)})
         return found
 
     def as_dict(self) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.rng import Generator
+
+if TYPE_CHECKING:
+    import pandas
 
 #: How often repetitions are drawn.
 SAMPLES = 1000
@@ -34,3 +38,15 @@ def average_ranks(regrets: Mapping[str, Sequence[np.ndarray]], rng: Generator, s
 def standard_error(values: np.ndarray) -> np.ndarray:
     """Over the repetitions (the first axis); 0 where there is only one."""
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:]))
+
+
+def summarised(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, float | None]:
+    """Column → its mean over the rows that have it, and as NAME_error its standard error; None where that cannot be told. Of
+    seconds it is the median: the first of a process also loads libraries."""
+    found: dict[str, float | None] = {}
+    for name in names:
+        values = rows[name].dropna().to_numpy(dtype=float)
+        middle = np.median if name == "seconds" else np.mean
+        found[name] = float(middle(values)) if len(values) else None
+        found[f"{name}_error"] = float(standard_error(values)) if len(values) > 1 else None
+    return found
