@@ -110,6 +110,28 @@ def search_trained() -> str:
     return _courses("search.csv", "trained")
 
 
+def search_surrogate() -> str:
+    """Regret on the surrogate of our decoders at equal simulated time."""
+    return _courses("search.csv", "surrogate")
+
+
+def few() -> str:
+    """Regret with LcSVR by the share of a training after which it tells the end, after the time of 25 and of 50 trainings."""
+    found = {(row["table"], row["searcher"], row["share"]): float(row["regret"]) for row in rows("few.csv")}
+    plain = list(dict.fromkeys((table, searcher) for table, searcher, _ in found if "+" not in searcher))
+    stops = sorted(
+        {name.partition(":0.")[2].partition("/")[0] for _, name, _ in found if "+" in name}, key=lambda n: float(f"0.{n}")
+    )
+    ending = next(name.rpartition("/")[2] for _, name, _ in found if "+" in name)
+    lines = []
+    for table, searcher in plain:
+        several = [searcher, *(f"{searcher}+svr:0.{stop}/{ending}" for stop in stops)]
+        lines.append(
+            [table, searcher, *(" / ".join(f"{found[table, one, at]:.4f}" for at in ("0.25", "0.5")) for one in several)]
+        )
+    return markdown(["table", "searcher", "whole trainings", *(f"after {float(f'0.{stop}'):.0%}" for stop in stops)], lines)
+
+
 def standard() -> str:
     """What stopping brings among real trainings of MiniLM's sub-networks."""
     found = rows("standard.csv")
@@ -129,6 +151,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "nlp-extrapolators": nlp_extrapolators,
     "tuning": tuning,
     "search-trained": search_trained,
+    "search-surrogate": search_surrogate,
+    "few": few,
     "standard": standard,
 }
 

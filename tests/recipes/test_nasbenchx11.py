@@ -60,6 +60,27 @@ def test_what_the_text_says_of_searches() -> None:
     assert len(corrected) == 78
 
 
+def test_what_the_text_says_of_searches_on_the_surrogate() -> None:
+    found = {(r["searcher"], r["share"]): float(r["regret"]) for r in rows("search.csv") if r["table"] == "surrogate"}
+    first = {name: regret for (name, share), regret in found.items() if share == "0.25"}
+    assert all(2 * first["local"] < regret for name, regret in first.items() if not name.startswith("local"))
+    assert all(abs(found[f"local{one}", "1"] - found["local", "1"]) < 0.001 for one in ("+svr:0.2/0.5", "+gp:0.2/0.5"))
+    assert (round(found["mo-rea:20/10", "1"], 4), round(found["mo-rea:20/10+svr:0.2/0.5", "1"], 4)) == (0.0509, 0.0404)
+    corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "surrogate"}
+    assert round(corrected["mo-rea:20/10", "mo-rea:20/10+svr:0.2/0.5"], 2) == 0.12
+
+
+def test_what_the_text_says_of_when_to_extrapolate() -> None:
+    found = {(r["table"], r["searcher"], r["share"]): float(r["regret"]) for r in rows("few.csv")}
+    for at in ("0.25", "0.5"):
+        for plain in ("local", "mo-rea:20/10"):
+            early = [found["trained", f"{plain}+svr:{few}/0.5", at] for few in ("0.05", "0.1", "0.2")]
+            late = found["trained", f"{plain}+svr:0.4/0.5", at]
+            assert min(early) < late < found["trained", plain, at]
+    local = {few: found["trained", f"local+svr:{few}/0.5", "0.25"] for few in ("0.05", "0.1", "0.2", "0.4")}
+    assert min(local, key=local.__getitem__) == "0.2"
+
+
 def test_what_the_text_says_of_real_trainings() -> None:
     found = {(r["objectives"], r["searcher"]): float(r["regret"]) for r in rows("standard.csv")}
     one, both = "error", "error body_parameters"
