@@ -70,7 +70,7 @@ def test_tuned_weights_are_scored_and_not_the_sliced_ones(run: Any) -> None:
 
 @pytest.mark.parametrize("moment", ["fine-tune", "information", "candidates", "trial"])
 def test_stopped_it_ends_the_same(
-    run: Any, quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+    run: Any, quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupt: Any, moment: str
 ) -> None:
     """At the start of each stage, and in the third trial after its weights were written."""
     places = {
@@ -79,18 +79,7 @@ def test_stopped_it_ends_the_same(
         "candidates": (method, "search_masks", 4),
         "trial": (error, "save_weights", 3),
     }
-    where, name, count = places[moment]
-    real, calls = getattr(where, name), [0]
-
-    def stops(*given: Any, **more: Any) -> Any:
-        calls[0] += 1
-        if moment == "trial":
-            real(*given, **more)
-        if calls[0] == count:
-            raise KeyboardInterrupt
-        return real(*given, **more)
-
-    monkeypatch.setattr(where, name, stops)
+    interrupt(*places[moment], after=moment == "trial")
     with pytest.raises(Stopped):
         quick_prune(tmp_path / "run", **QUICK)
     monkeypatch.undo()

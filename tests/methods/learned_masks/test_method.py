@@ -77,7 +77,7 @@ def test_by_a_price(quick_prune: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["fine-tune", "importance", "masks", "kept", "trial"])
 def test_stopped_it_ends_the_same(
-    run: Any, quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+    run: Any, quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupt: Any, moment: str
 ) -> None:
     places = {
         "fine-tune": (LearnedMasks, "fine_tune", 1),
@@ -86,16 +86,7 @@ def test_stopped_it_ends_the_same(
         "kept": (method, "save_weights", 2),
         "trial": (method.OwnWeightsError, "_one", 2),
     }
-    where, name, count = places[moment]
-    real, calls = getattr(where, name), [0]
-
-    def stops(*given: Any, **more: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == count:
-            raise KeyboardInterrupt
-        return real(*given, **more)
-
-    monkeypatch.setattr(where, name, stops)
+    interrupt(*places[moment])
     with pytest.raises(Stopped):
         quick_prune(tmp_path / "run", **QUICK)
     monkeypatch.undo()
