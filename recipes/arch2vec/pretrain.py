@@ -44,7 +44,7 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
     "nb101-bound": ("nasbench101", {"epochs": 40, "batch": 256, "edge_weight": 7.0, "learning_rate": 2e-3}),
     "darts-bound": (
         "darts",
-        {"space_option": ["shared=true"], "cells": 100_000, "epochs": 4, "batch": 256, "edge_weight": 15.0},
+        {"space_option": ["shared=true"], "cells": 300_000, "epochs": 10, "batch": 256, "edge_weight": 15.0},
     ),
 }
 FIGURES = ("operations", "edges", "cells", "validity", "uniqueness", "read_validity", "read_uniqueness", "spelt_uniqueness")

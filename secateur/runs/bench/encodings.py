@@ -48,6 +48,7 @@ class EncodingSettings(Settings):
     report: list[str] | None = shared(SearchSettings, "report")
     seeds: int = shared(SearchSettings, "seeds", 200, about="How often each searcher searches each table with each encoding.")
     queries: int = option(150, "Networks that a search asks for.", least=1, most=MOST_TRIALS, flag="--queries --trials")
+    until_best: bool = shared(SearchSettings, "until_best")
     workers: int | None = shared(SearchSettings, "workers")
     to: Path = option(
         Path("bench-encodings"), "Folder for the searches and the page; searches already there are not run again."
@@ -77,7 +78,7 @@ class EncodingSettings(Settings):
         every = [f"{searcher}:{encoding}" for encoding in self.encodings for some in self.used.values() for searcher in some]
         alike = {
             name: getattr(self, name)
-            for name in ("table", "objective", "budget", "report", "seeds", "queries", "workers", "to")
+            for name in ("table", "objective", "budget", "report", "seeds", "queries", "until_best", "workers", "to")
         }
         return SearchSettings(searcher=every, depths=False, **alike)
 
@@ -98,7 +99,7 @@ def compare_encodings(settings: EncodingSettings, progress: Progress) -> Encodin
     with SafeRowsFile.within(s.to, SearchStudy.results) as file:
         run = lambda task: plan.search(task).run()  # noqa: E731
         frame = filled(file, cells, WORK, searches, s.workers, run, (progress, "searching"))
-    found = SearchStudy(s.to, plan.problems, frame, s.queries, searches.shown_at)
+    found = SearchStudy(s.to, plan.problems, frame, s.queries, searches.shown_at, until_best=s.until_best)
     study = EncodingStudy(s.to, found, s.used, s.encodings, left_out)
     study.write()
     return study

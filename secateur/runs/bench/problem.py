@@ -77,6 +77,12 @@ class Problem:
         every = np.column_stack([o.sign * self.column(Reported(o.name, self.budget)) for o in self.objectives])
         return every[np.isfinite(every).all(axis=1)]
 
+    @cached_property
+    def best(self) -> float:
+        """The least value of the first objective, minimised, that any training of the table has at the driving budget."""
+        first = self.objectives[0]
+        return float(np.nanmin(first.sign * self.table.table.column(first.name, self.budget)))
+
     def column(self, measure: Reported) -> np.ndarray:
         """A measure of each network of the table, means over its trainings; NaN where it is not known."""
         return self._means.column(measure.metric, measure.budget)

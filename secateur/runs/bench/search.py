@@ -73,6 +73,11 @@ class SearchSettings(Settings):
     at: str | list[int] | None = option(
         None, "After how many queries (or seconds) results are told, such as 50,100,150; by default after each quarter."
     )
+    until_best: bool = option(
+        False,
+        "A search ends once it has found the best network of its table, which needs one objective and queries: what is told of "
+        "the best network is then the same in less time. Cumulative regret is told as far as all searches went.",
+    )
     depths: bool = option(True, "In small, a trial also brings the shallower networks that its pass contains.")
     workers: int | None = option(
         None, "Processes that search side by side: by default one per core.", least=1, most=MOST_THREADS
@@ -88,6 +93,8 @@ class SearchSettings(Settings):
         found += faults(readings) + no_table(self.table)
         if self.queries is not None and self.seconds is not None:
             found.append("`queries` and `seconds` both say when a search ends: give one of them.")
+        if self.until_best and self.seconds is not None:
+            found.append("`until_best` goes with `queries`, not with `seconds`.")
         return found + no_folder(self.to)
 
     @property
@@ -114,13 +121,16 @@ class Plan:
         s = self.settings = settings
         self.contenders = [Contender.parse(text) for text in dict.fromkeys(s.searcher or USUAL)]
         self.problems = [Problem.of(table, s.objective or (), s.budget, s.report) for table in open_tables(s.table)]
+        if s.until_best:
+            _check_best(self.problems)
 
     def search(self, task: tuple[int, int, int]) -> Search:
         """The search of a contender on a problem with a seed, each by its place."""
         contender, problem, seed = task
         s = self.settings
         queries = None if s.seconds else s.queries or QUERIES
-        return Search(self.problems[problem], self.contenders[contender], seed, queries, s.seconds, s.depths)
+        end = (queries, s.seconds, s.depths, s.until_best)
+        return Search(self.problems[problem], self.contenders[contender], seed, *end)
 
     def tasks(self) -> tuple[list[tuple[int, int, int]], list[str]]:
         """What is to be searched, and who is left out as nobody asked for it.
@@ -139,6 +149,18 @@ class Plan:
                 continue
             tasks += [(place, p, seed) for p in range(len(self.problems)) for seed in range(self.settings.seeds)]
         return tasks, left_out
+
+
+def _check_best(problems: list[Problem]) -> None:
+    """Raise ConfigurationError where a table has no best network that a search could end at."""
+    for problem in problems:
+        if len(problem.objectives) > 1:
+            raise ConfigurationError(f"`until_best` needs one objective, got {len(problem.objectives)} on `{problem.name}`.")
+        if problem.table.table.answers_all:
+            raise ConfigurationError(
+                f"`until_best` needs a table whose networks are all known; `{problem.name}` is a surrogate, which answers for "
+                "every network when it is asked."
+            )
 
 
 def searching(settings: SearchSettings) -> Callable[[tuple[int, int, int]], list[dict[str, Any]]]:
@@ -168,6 +190,6 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
         frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
     problems = [problem.knowing(_spelt(frame, problem.name)) for problem in plan.problems]
     notes = [*left_out, *flags(problems, plan.contenders)]
-    study = SearchStudy(s.to, problems, frame, s.end, s.shown_at, s.seconds is not None, notes)
+    study = SearchStudy(s.to, problems, frame, s.end, s.shown_at, s.seconds is not None, notes, s.until_best)
     study.write()
     return study

@@ -40,15 +40,20 @@ def course_grid(end: float, shown_at: Sequence[float], timed: bool) -> np.ndarra
     return np.unique([*(even if timed else np.round(even)), *shown_at])
 
 
-def courses_of(problem: Problem, frame: pandas.DataFrame, grid: np.ndarray, timed: bool) -> TableCourses:
-    """The courses of all searches of a table, whose rows stand together, over queries or (`timed`) simulated seconds."""
+def courses_of(
+    problem: Problem, frame: pandas.DataFrame, grid: np.ndarray, timed: bool, until_best: bool = False
+) -> TableCourses:
+    """The courses of all searches of a table, whose rows stand together, over queries or (`timed`) simulated seconds; of those
+    that ended with the best network (`until_best`), what further queries would have added up to is not known: NaN."""
     x = frame["clock" if timed else "query"].to_numpy(dtype=float)
     if len(problem.objectives) > 1:
         return _volumes(problem, frame, x, grid)
-    return _values(problem, frame, x, grid, timed)
+    return _values(problem, frame, x, grid, timed, until_best)
 
 
-def _values(problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.ndarray, timed: bool) -> TableCourses:
+def _values(
+    problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.ndarray, timed: bool, until_best: bool
+) -> TableCourses:
     """Of one objective: what the table tells, at the driving budget and at those reported, of the network that is the best so
     far at the largest budget that the search has seen so far.
 
@@ -75,7 +80,8 @@ def _values(problem: Problem, frame: pandas.DataFrame, x: np.ndarray, grid: np.n
         regrets.setdefault(name, []).append(sampled(times, lacks[found], grid, worst - best))
         own = part.start + np.flatnonzero(asked[part])
         weights = np.diff(x[own], prepend=0.0) if timed else np.ones(len(own))
-        spent.setdefault(name, []).append(sampled(x[own], np.cumsum(weights * lacks[rows[own]]), grid, 0.0))
+        added = sampled(x[own], np.cumsum(weights * lacks[rows[own]]), grid, 0.0)
+        spent.setdefault(name, []).append(np.where(grid > x[own][-1], np.nan, added) if until_best else added)
         for measure, into in zip((drive, *reported), told, strict=True):
             into.setdefault(name, []).append(sampled(times, measure[found], grid, np.nan))
     possible = _stacked(regrets)

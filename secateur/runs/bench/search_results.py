@@ -33,7 +33,7 @@ QUANTILES = {"median": 0.5, "q10": 0.1, "q90": 0.9}
 @dataclass(frozen=True)
 class SearchStudy(Told):
     """What `secateur bench search` found. `frame` has a row per network that a search saw, in order; searches end after so many
-    queries, or (`timed`) simulated seconds, and results are told at `shown_at`."""
+    queries, or (`timed`) simulated seconds, or (`until_best`) with the best network, and results are told at `shown_at`."""
 
     title = "How searchers compare"
     results, page = "searches.parquet", "search.html"
@@ -45,6 +45,7 @@ class SearchStudy(Told):
     shown_at: Sequence[int]
     timed: bool = False
     notes: list[str] = field(default_factory=list)
+    until_best: bool = False
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -62,8 +63,8 @@ class SearchStudy(Told):
     @cached_property
     def regrets(self) -> dict[str, TableCourses]:
         """Table → the courses of its searches."""
-        frame = self.frame
-        return {p.name: courses_of(p, frame[frame["table"] == p.name], self.grid, self.timed) for p in self.problems}
+        frame, how = self.frame, (self.grid, self.timed, self.until_best)
+        return {p.name: courses_of(p, frame[frame["table"] == p.name], *how) for p in self.problems}
 
     @cached_property
     def ranks(self) -> Arrays:
@@ -130,6 +131,8 @@ class SearchStudy(Told):
                 "reached. Regret is its gap to the best network of the table at the budget that drives searches; cumulative "
                 f"regret adds up the gaps of all networks queried, each {each}."
             )
+        if self.until_best:
+            told.append("Searches ended once they had found the best network; cumulative regret is told as far as all went.")
         told.append("Means over seeds ± standard errors. Ranks are means over tables and seeds. Time is per proposal.")
         told += [f"{p.name}: {p.table.about}." for p in self.problems if p.table.about]
         told += [_partial(p.name, p.table.space) for p in self.problems if isinstance(p.table.space, Pool)]

@@ -74,3 +74,5 @@ def test_searchers_of_the_surrogates_own_kind_are_flagged(table: Path, tmp_path:
         )
         noted = [note for note in found.said() if "bananas works by fully connected networks" in note]
         assert bool(noted) == flagged
+    with pytest.raises(ConfigurationError, match=r"`until_best` needs a table .* `lgb` is a surrogate"):
+        secateur.bench_search(table=[str(to)], searcher=["random"], queries=3, until_best=True, to=tmp_path / "b")

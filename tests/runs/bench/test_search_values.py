@@ -257,3 +257,28 @@ def test_the_matrix_knows_what_is_better(tmp_path: Path, measure: str, side: int
     larger = Pair("a", "b", 1.0, 0.5, 1.5, 0.001, 0.001)
     (drawn,) = _matrix(cast(Any, SimpleNamespace(searchers=["a", "b"])), found, measure, [larger])["data"]
     assert [list(row) for row in drawn["z"]] == [[None, side], [-side, None]]
+
+
+def test_searches_that_end_with_the_best_tell_the_same_of_it(table: Path) -> None:
+    """Every figure of the best network is that of searches that go on; what adds up over queries is told while all go on."""
+    whole = bench(table, queries=30, at="5,30", to=table.parent / "whole")
+    ended = bench(table, queries=30, at="5,30", until_best=True, to=table.parent / "ended")
+    assert len(ended.frame) < len(whole.frame)
+    for one, other in zip(whole.rows(), ended.rows(), strict=True):
+        kept = [name for name in one if not name.startswith(("cumulative", "seconds"))]
+        assert {name: one[name] for name in kept} == {name: other[name] for name in kept}
+    assert all(row["cumulative_regret"] is None for row in ended.rows() if row["queries"] == 30 and row["searcher"] == "local")
+    assert "once they had found the best network" in str(ended)
+    for name, arrays in ended.regrets["toy"].cumulative.items():
+        known = np.isfinite(arrays)
+        assert known[:, 0].all()
+        np.testing.assert_array_equal(arrays[known], whole.regrets["toy"].cumulative[name][known])
+    again = bench(table, queries=30, at="5,30", until_best=True, to=table.parent / "ended")
+    assert again.frame.equals(ended.frame)
+
+
+def test_what_has_no_best_network_cannot_end_with_it(table: Path) -> None:
+    with pytest.raises(ConfigurationError, match="`until_best` goes with `queries`"):
+        bench(table, seconds=10.0, until_best=True)
+    with pytest.raises(ConfigurationError, match="`until_best` needs one objective, got 2"):
+        bench(table, objective=["score", "parameters"], until_best=True)
