@@ -2,7 +2,7 @@
 
     python recipes/cate/pretrain.py runs/cate [NAME …]    # → pretraining.csv; goes on where it was stopped
 
-Each has a folder of its name. They were made on a GPU, but for `decoder`.
+Each has a folder of its name. They were made on a GPU, but for `decoder` and `nb201-small`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
     "small-indirect": ("nasbench101", SMALL),
     "small-direct": ("nasbench101", {**SMALL, "dependencies": "direct"}),
     "nb201": ("nasbench201", {"method": "cate", "epochs": 21, "batch": 256}),
+    "nb201-small": ("nasbench201", {**SMALL, "epochs": 21, "batch": 256}),
     "inside": ("nasbench101", {"method": "cate", "epochs": 60, "space_option": INSIDE}),
     "arch2vec-inside": ("nasbench101", {"epochs": 60, "edge_weight": 6.0, "space_option": INSIDE}),
     "medium": ("medium", {**MIDDLE, "space_option": MEDIUM}),
