@@ -13,13 +13,15 @@ from secateur.settings import shown
 
 #: What the number of layers is called. Of a network that was pruned it may be 0.
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
+#: Sizes that may be 0: DeBERTa tells no kinds of tokens apart.
+_OR_NONE = (*LAYERS, "type_vocab_size")
 #: Sizes that a config.json may name, by each of their names → the largest that is believed.
 _SIZES = {
     **dict.fromkeys(LAYERS, 1_000),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_key_value_heads", "type_vocab_size"), 10_000),
-    **dict.fromkeys(("hidden_size", "n_embd", "dim"), 1_000_000),
+    **dict.fromkeys(("hidden_size", "n_embd", "dim", "embedding_size", "word_embed_proj_dim"), 1_000_000),
     "num_labels": 100_000,
-    **dict.fromkeys(("intermediate_size", "n_inner", "hidden_dim"), 10_000_000),
+    **dict.fromkeys(("intermediate_size", "n_inner", "hidden_dim", "ffn_dim"), 10_000_000),
     **dict.fromkeys(("vocab_size", "max_position_embeddings", "n_positions"), 100_000_000),
 }
 
@@ -43,7 +45,7 @@ def size_fault(said: Mapping[str, Any], known: bool) -> str | None:
         value = said.get(name)
         if value is None or not (known or type(value) is int):
             continue
-        least = 0 if name in LAYERS else 1
+        least = 0 if name in _OR_NONE else 1
         if type(value) is not int or not least <= value <= most:
             return f"`{name}` must be a whole number from {least} to {most:,}, got {shown(value)}"
     return None
