@@ -13,8 +13,6 @@ from secateur.settings import shown
 
 #: What the number of layers is called. Of a network that was pruned it may be 0.
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
-#: Sizes that may be 0: DeBERTa tells no kinds of tokens apart.
-_OR_NONE = (*LAYERS, "type_vocab_size")
 #: Sizes that a config.json may name, by each of their names → the largest that is believed.
 _SIZES = {
     **dict.fromkeys(LAYERS, 1_000),
@@ -41,11 +39,12 @@ def parsing(told: str) -> Iterator[None]:
 
 def size_fault(said: Mapping[str, Any], known: bool) -> str | None:
     """What is wrong with the sizes in a config.json. Where the family is not `known`, a size may be a list: one per layer."""
+    no_types = str(said.get("model_type")).removeprefix("secateur_") == "deberta-v2"  # tells no kinds of texts apart
     for name, most in _SIZES.items():
         value = said.get(name)
         if value is None or not (known or type(value) is int):
             continue
-        least = 0 if name in _OR_NONE else 1
+        least = 0 if name in LAYERS or (name == "type_vocab_size" and no_types) else 1
         if type(value) is not int or not least <= value <= most:
             return f"`{name}` must be a whole number from {least} to {most:,}, got {shown(value)}"
     return None

@@ -85,8 +85,8 @@ def plain_config(supernet: Supernet, plan: Plan, model: Any) -> Any | None:
 
 
 def _sizes(model_class: Any, config: Any) -> dict[str, Any]:
-    """The weights that a network of this configuration has. Its first layer may lack some (ModernBERT), or its configuration may
-    derive a size from another (Phi's norms of queries)."""
+    """The weights that a network of this configuration has. Its first layer may lack some (ModernBERT), or a size of theirs is
+    derived from another (Phi's norms of queries)."""
     import torch
 
     with quiet(), torch.device("meta"):

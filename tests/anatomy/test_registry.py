@@ -59,7 +59,7 @@ def test_the_reasons_hold():
 def test_another_layout_of_a_known_family_is_told(monkeypatch):
     moved = dataclasses.replace(ANATOMIES["bert"], layers="encoder.blocks")
     monkeypatch.setattr("secateur.anatomy.ANATOMIES", {"bert": moved})
-    with pytest.raises(ModelError, match="has no `encoder.blocks`, where the family `bert` keeps it") as caught:
+    with pytest.raises(ModelError, match=r"has no `encoder\.blocks`, where the family `bert` keeps it") as caught:
         Supernet(toy_model("bert"))
     assert "\n" not in str(caught.value)
 
