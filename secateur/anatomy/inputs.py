@@ -19,7 +19,9 @@ def longest_text(config: Any) -> int:
     if not longest:
         return sys.maxsize
     family = str(getattr(config, "model_type", "")).removeprefix("secateur_")
-    return int(longest) - (config.pad_token_id + 1 if family in _FROM_PADDING else 0)
+    if family not in _FROM_PADDING:
+        return int(longest)
+    return int(longest) - (2 if family == "mpnet" else config.pad_token_id + 1)  # MPNet takes 1 for padding, whatever is said
 
 
 def reads_images(config: Any) -> bool:
