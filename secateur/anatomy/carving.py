@@ -10,10 +10,17 @@ own configuration cannot say the sizes; `config.secateur` then holds a descripti
      "cuts": [["attention.self.query", "out", "heads"], …],     which modules shrink, at which side, with what
      "scaled": [["attention.self", "num_attention_heads", "heads"], …],   attributes that shrink along
      "without": {"heads": [["attention", "PassAttention"]], "units": […]}}   what stands in for a removed sub-layer
+
+and in some families
+
+    {"first_lacks": [["attn_norm", "mlp_norm"]],    modules that the unpruned first layer lacks, each with its like
+     "head_bias": ["attention", "position_bias"]}   a module that is called with a bias of every unpruned head, and the
+                                                    argument's name; each of "layers" then lists the heads that are "kept"
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 from typing import Any
@@ -30,6 +37,7 @@ AUTO_CLASSES = {
     "ForMultipleChoice": "AutoModelForMultipleChoice",
     "ForTokenClassification": "AutoModelForTokenClassification",
     "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "ForImageClassification": "AutoModelForImageClassification",
     "ForMaskedLM": "AutoModelForMaskedLM",
     "ForCausalLM": "AutoModelForCausalLM",
     "LMHeadModel": "AutoModelForCausalLM",
@@ -74,6 +82,17 @@ STAND_INS: dict[str, type[nn.Module]] = {
 }
 
 
+class OwnHeads:
+    """A pre-hook of an attention that is called with a bias (batch, heads, …) of all heads: hands on that of the kept ones."""
+
+    def __init__(self, argument: str, kept: list[int]) -> None:
+        self.argument = argument
+        self.kept: Any = slice(len(kept)) if kept == list(range(len(kept))) else kept
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return args, {**kwargs, self.argument: kwargs[self.argument][:, self.kept]}
+
+
 def put(module: nn.Module, path: str, child: nn.Module) -> None:
     """Set the sub-module at a dotted path."""
     parent, _, name = path.rpartition(".")
@@ -84,7 +103,7 @@ def number_attention(layers: nn.ModuleList | list[nn.Module]) -> None:
     """Give every attention its place in the cache: `layer_idx` counts only the layers that have attention."""
     place = 0
     for layer in layers:
-        attentions = [m for m in layer.modules() if getattr(m, "layer_idx", None) is not None]
+        attentions = [m for m in layer.modules() if m is not layer and getattr(m, "layer_idx", None) is not None]
         for module in attentions:
             module.layer_idx = place  # type: ignore[assignment]
         place += bool(attentions)
@@ -130,9 +149,13 @@ def carve(model: Any) -> None:
 def _carve_layers(base: Any, said: dict[str, Any]) -> None:
     stack = base.get_submodule(said["stack"])
     full = said["full"]
-    for layer, sizes in zip(stack, said["layers"], strict=True):
+    for place, (layer, sizes) in enumerate(zip(stack, said["layers"], strict=True)):
+        if place == 0 and sizes["index"] > 0:
+            for path, like in said.get("first_lacks", []):
+                put(layer, path, copy.deepcopy(layer.get_submodule(like)))
+        modules = dict(layer.named_modules())
         for path, side, by in said["cuts"]:
-            if sizes[by]:
+            if sizes[by] and path in modules:  # some models of a family lack some of its modules
                 put(layer, path, _shrunk(layer.get_submodule(path), side, sizes[by], full[by]))
         for path, name, by in said["scaled"]:
             module = layer.get_submodule(path)
@@ -141,6 +164,9 @@ def _carve_layers(base: Any, said: dict[str, Any]) -> None:
             if not sizes[by]:
                 for path, stand_in in replaced:
                     put(layer, path, STAND_INS[stand_in]())
+        if "head_bias" in said and 0 < sizes["heads"] < full["heads"]:
+            path, argument = said["head_bias"]
+            layer.get_submodule(path).register_forward_pre_hook(OwnHeads(argument, sizes["kept"]), with_kwargs=True)
         for module in layer.modules():  # GPT-2 may scale attention by the layer's place in the unpruned network
             if getattr(module, "scale_attn_by_inverse_layer_idx", False):
                 module.scaling *= (module.layer_idx + 1) / (sizes["index"] + 1)

@@ -1,4 +1,4 @@
-"""What a model reads: how long a text may be, and how many texts make one input."""
+"""What a model reads: tokens or images, how long a text may be, and how many texts make one input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,47 @@ def longest_text(config: Any) -> int:
     if not longest:
         return sys.maxsize
     family = str(getattr(config, "model_type", "")).removeprefix("secateur_")
-    return int(longest) - (config.pad_token_id + 1 if family in _FROM_PADDING else 0)
+    if family not in _FROM_PADDING:
+        return int(longest)
+    return int(longest) - (2 if family == "mpnet" else config.pad_token_id + 1)  # MPNet takes 1 for padding, whatever is said
+
+
+def reads_images(config: Any) -> bool:
+    """Whether the model reads images: `pixel_values` instead of tokens."""
+    return getattr(config, "patch_size", None) is not None and getattr(config, "image_size", None) is not None
+
+
+def image_size(config: Any) -> tuple[int, int]:
+    """Height and width of the images that the model reads."""
+    return _pair(config.image_size)
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    height, width = (size, size) if isinstance(size, int) else size
+    return int(height), int(width)
+
+
+def read_length(config: Any, length: int) -> int:
+    """How many states the layers compute for a text of `length` tokens; for an image, its patches and the one that sums up."""
+    if not reads_images(config):
+        return length
+    (height, width), (tall, wide) = image_size(config), _pair(config.patch_size)
+    return (height // tall) * (width // wide) + 1
+
+
+def blank_inputs(model: Any, batch: int, length: int) -> dict[str, Any]:
+    """Inputs of a given size without padding, on the model's device, where their values do not matter.
+
+    Token ids and mask (batch, length), or (batch, 4, length) for multiple choice; images (batch, channels, height, width).
+    """
+    import torch
+
+    device = next(model.parameters()).device
+    if reads_images(model.config):
+        return {"pixel_values": torch.zeros(batch, model.config.num_channels, *image_size(model.config), device=device)}
+    shape = (batch, CHOICES, length) if is_multiple_choice(model) else (batch, length)
+    tokens = torch.ones(shape, dtype=torch.long, device=device)
+    return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
 
 
 def is_multiple_choice(model: Any) -> bool:

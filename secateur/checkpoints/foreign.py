@@ -17,9 +17,9 @@ LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
 _SIZES = {
     **dict.fromkeys(LAYERS, 1_000),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_key_value_heads", "type_vocab_size"), 10_000),
-    **dict.fromkeys(("hidden_size", "n_embd", "dim"), 1_000_000),
+    **dict.fromkeys(("hidden_size", "n_embd", "dim", "embedding_size", "word_embed_proj_dim"), 1_000_000),
     "num_labels": 100_000,
-    **dict.fromkeys(("intermediate_size", "n_inner", "hidden_dim"), 10_000_000),
+    **dict.fromkeys(("intermediate_size", "n_inner", "hidden_dim", "ffn_dim"), 10_000_000),
     **dict.fromkeys(("vocab_size", "max_position_embeddings", "n_positions"), 100_000_000),
 }
 
@@ -39,11 +39,12 @@ def parsing(told: str) -> Iterator[None]:
 
 def size_fault(said: Mapping[str, Any], known: bool) -> str | None:
     """What is wrong with the sizes in a config.json. Where the family is not `known`, a size may be a list: one per layer."""
+    no_types = str(said.get("model_type")).removeprefix("secateur_") == "deberta-v2"  # tells no kinds of texts apart
     for name, most in _SIZES.items():
         value = said.get(name)
         if value is None or not (known or type(value) is int):
             continue
-        least = 0 if name in LAYERS else 1
+        least = 0 if name in LAYERS or (name == "type_vocab_size" and no_types) else 1
         if type(value) is not int or not least <= value <= most:
             return f"`{name}` must be a whole number from {least} to {most:,}, got {shown(value)}"
     return None

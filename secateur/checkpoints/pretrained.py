@@ -29,6 +29,10 @@ AUTO_CLASSES = {
 }
 
 
+#: The kinds of task whose examples are texts.
+TEXT_KINDS = ("classification", "regression", "multiple_choice", "language_modelling")
+
+
 def check_model(model: str, kind: str | None = None) -> None:
     """Cheap faults of a model: a folder that is not there, of a family that no anatomy describes, or of one that cannot do
     this kind of task. Raises ModelError."""
@@ -41,7 +45,11 @@ def check_model(model: str, kind: str | None = None) -> None:
 
 
 def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
-    """Raise ModelError where the family has no head for this kind of task, or could cheat at it."""
+    """Raise ModelError where the family has no head for this kind of task, reads something else, or could cheat at it."""
+    if anatomy.images and kind in TEXT_KINDS:
+        raise ModelError(
+            f"`{model}` reads images, and {kind.replace('_', ' ')} here is a task on texts. Use a language model, such as bert."
+        )
     if kind == "language_modelling" and not anatomy.decoder:
         raise ModelError(
             f"`{model}` cannot be a language model: `{anatomy.family}` is an encoder, which sees the tokens it would have to "

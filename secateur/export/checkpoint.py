@@ -53,7 +53,8 @@ def write_checkpoint(supernet: Supernet, plan: Plan, folder: Path, *, tokenizer:
 def plain_config(supernet: Supernet, plan: Plan, model: Any) -> Any | None:
     """The family's own configuration of the sub-network, or None where it cannot say these sizes."""
     anatomy, shape, old = supernet.anatomy, supernet.shape, model.config
-    heads, units = {p.heads.count for p in plan.layers}, {p.units.count for p in plan.layers}
+    layers = anatomy.stack(plan)
+    heads, units = {p.heads.count for p in layers}, {p.units.count for p in layers}
     if len(heads) != 1 or len(units) != 1 or 0 in heads | units:
         return None
     (head,), (unit,) = heads, units
@@ -70,22 +71,33 @@ def plain_config(supernet: Supernet, plan: Plan, model: Any) -> Any | None:
         setattr(config, anatomy.units_field, unit)
     if head != shape.heads:
         whole = supernet.model.config
-        if hasattr(whole, "head_dim"):
-            config.head_dim = whole.head_dim or whole.hidden_size // whole.num_attention_heads
+        config.head_dim = getattr(whole, "head_dim", None) or whole.hidden_size // whole.num_attention_heads
         config.num_attention_heads = whole.num_attention_heads * head // shape.heads
         if anatomy.groups_field:
             setattr(config, anatomy.groups_field, head)
     try:
-        return type(config).from_dict(_settings(config))
+        said = type(config).from_dict(_settings(config))
+        return (
+            said if _sizes(type(model), said) == {name: tensor.shape for name, tensor in model.state_dict().items()} else None
+        )
     except Exception:  # the family's own checks refuse it (Llama: width must be a multiple of heads); their error types vary
         return None
+
+
+def _sizes(model_class: Any, config: Any) -> dict[str, Any]:
+    """The weights that a network of this configuration has. Its first layer may lack some (ModernBERT), or a size of theirs is
+    derived from another (Phi's norms of queries)."""
+    import torch
+
+    with quiet(), torch.device("meta"):
+        return {name: tensor.shape for name, tensor in model_class(copy.deepcopy(config)).state_dict().items()}
 
 
 def carried_config(supernet: Supernet, plan: Plan, model: Any) -> Any:
     """The configuration that `carving` builds the sub-network from."""
     config_class = _carved("Secateur" + type(model.config).__name__)
     settings = _settings(model.config)
-    settings["num_hidden_layers"] = len(plan.layers)
+    settings["num_hidden_layers"] = len(supernet.anatomy.stack(plan))
     return config_class.from_dict({**settings, "secateur": supernet.anatomy.describe(plan, supernet.shape)})
 
 

@@ -44,7 +44,10 @@ def order_by_importance(bench: Bench) -> None:
     """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
     with scored_batches(bench, "scoring heads and units", SCORED) as batches:
         scores: Importance = importance(bench.supernet, batches)
-    order = scores.order()
+    bias = bench.supernet.anatomy.head_bias
+    if bias:
+        bench.note(f"Heads are ordered alike in all layers, which share `{bias.table}`, a table with a column for each head.")
+    order = scores.order(alike=bench.supernet.heads_alike)
     with whole(bench.networks / ORDER) as draft:
         save_file({**scores.as_arrays(), **order.as_arrays()}, draft)
     reorder(bench.supernet, order)

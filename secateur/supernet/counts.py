@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -23,6 +24,7 @@ class LayerCounts:
     per_unit: int
     macs_per_head: int  # per token, in the projections
     macs_per_unit: int
+    macs_once_per_head: int  # per pass, whatever the number of tokens
     attention_width: int  # elements of one head's queries: the products of queries, keys and values cost 2 × length² × this
 
     def parameters(self, heads: int, units: int) -> int:
@@ -33,19 +35,20 @@ class LayerCounts:
     def macs(self, heads: int, units: int, batch: int, length: int) -> int:
         tokens = batch * length
         products = 2 * tokens * length * self.attention_width * heads
-        return tokens * (heads * self.macs_per_head + units * self.macs_per_unit) + products
+        once = heads * self.macs_once_per_head
+        return tokens * (heads * self.macs_per_head + units * self.macs_per_unit) + products + once
 
 
-def count_layer(layer: nn.Module, anatomy: Anatomy, shape: Shape) -> LayerCounts:
-    """The counts of one unpruned layer. Frozen parameters do not count as parameters."""
+def count_layer(layer: nn.Module, anatomy: Anatomy, shape: Shape, config: Any) -> LayerCounts:
+    """The counts of one unpruned layer of a model of this configuration. Frozen parameters do not count as parameters."""
     full = {"heads": shape.heads, "units": shape.units}
     whole = {"heads": 0, "units": 0}
     fixed = {"heads": 0, "units": 0}
     macs = {"heads": 0, "units": 0}
     shrinking: set[int] = set()
-    for cut in anatomy.cuts:
+    for cut in anatomy.cuts_of(layer):
         module = layer.get_submodule(cut.module)
-        macs[cut.by] += module.weight.numel()  # type: ignore[operator]
+        macs[cut.by] += module.weight.numel() * cut.reads_tokens  # type: ignore[operator]
         for _, tensor, _ in cut_tensors(module, cut):
             shrinking.add(id(tensor))
             whole[cut.by] += tensor.numel() * tensor.requires_grad
@@ -60,15 +63,18 @@ def count_layer(layer: nn.Module, anatomy: Anatomy, shape: Shape) -> LayerCounts
         else:
             always += parameter.numel()
     output = layer.get_submodule(anatomy.output("heads").module)
+    attention_width = int(output.weight.shape[weight_dim(output, "in")]) // full["heads"]  # type: ignore[index]
+    once, per_token = anatomy.position_macs(config, attention_width) if anatomy.position_macs else (0, 0)
     return LayerCounts(
         always=always,
         with_heads=fixed["heads"],
         per_head=whole["heads"] // full["heads"],
         with_units=fixed["units"],
         per_unit=whole["units"] // full["units"],
-        macs_per_head=macs["heads"] // full["heads"],
+        macs_per_head=macs["heads"] // full["heads"] + per_token,
         macs_per_unit=macs["units"] // full["units"],
-        attention_width=int(output.weight.shape[weight_dim(output, "in")]) // full["heads"],  # type: ignore[index]
+        macs_once_per_head=once,
+        attention_width=attention_width,
     )
 
 

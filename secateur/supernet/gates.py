@@ -87,9 +87,10 @@ def _gated(supernet: Supernet, examples: int) -> Iterator[dict[str, list[torch.T
 
 def _multiplying(gate: torch.Tensor) -> Any:
     def hook(module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        states = args[0]  # (B, T, width), in multiple choice (B × answers, T, width)
+        states = args[0]  # (B, T, width), in multiple choice (B × answers, T, width), in OPT's feed-forward (B × T, width)
         rows = gate.repeat_interleave(len(states) // len(gate), 0)
-        parts = states.unflatten(-1, (gate.shape[1], -1)) * rows[:, None, :, None]
+        rows = rows.view(len(states), *[1] * (states.dim() - 2), -1, 1)
+        parts = states.unflatten(-1, (gate.shape[1], -1)) * rows
         return (parts.flatten(-2), *args[1:])
 
     return hook

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from secateur.anatomy.base import Anatomy, Cut
-from secateur.anatomy.carving import STAND_INS, number_attention
+from secateur.anatomy.carving import STAND_INS, OwnHeads, number_attention
 from secateur.errors import SecateurError
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan, Shape
 
@@ -116,7 +116,7 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
                 parent, _, name = path.rpartition(".")
                 holder = _cloned(ghost, parent) if parent else ghost
                 holder._modules[name] = STAND_INS[stand_in]().train(layer.training)
-    for cut in anatomy.cuts:
+    for cut in anatomy.cuts_of(layer):
         if kept[cut.by].count:
             module: Any = _cloned(ghost, cut.module)
             for name, tensor, dim in list(cut_tensors(module, cut)):
@@ -128,6 +128,10 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
         if kept[by].count:
             module = _cloned(ghost, path)
             module.__dict__[name] = module.__dict__[name] * kept[by].count // full[by]
+    bias = anatomy.head_bias
+    if bias and 0 < plan.heads.count < shape.heads:
+        own = OwnHeads(bias.argument, plan.heads.indices().tolist())
+        _cloned(ghost, bias.module).register_forward_pre_hook(own, with_kwargs=True)
     if plan.heads.count:  # layer_idx is renumbered: the modules that hold one must be clones
         for path in list(_numbered(ghost)):
             _cloned(ghost, path)
@@ -135,9 +139,9 @@ def ghost_layer(layer: nn.Module, plan: LayerPlan, anatomy: Anatomy, shape: Shap
 
 
 def ghost_layers(layers: nn.ModuleList, plan: Plan, anatomy: Anatomy, shape: Shape) -> list[nn.Module]:
-    """The ghosts of a plan's layers, their attention numbered for the cache."""
+    """The ghosts of the layers of a plan's network, their attention numbered for the cache."""
     with torch.enable_grad():  # the views know what is trained, whoever enters; a no_grad around the forward still holds there
-        ghosts = [ghost_layer(layers[p.index], p, anatomy, shape) for p in plan.layers]
+        ghosts = [ghost_layer(layers[p.index], p, anatomy, shape) for p in anatomy.stack(plan)]
     number_attention(ghosts)
     return ghosts
 

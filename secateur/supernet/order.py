@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,9 +32,18 @@ class Importance:
     heads: np.ndarray
     units: np.ndarray
 
-    def order(self) -> Order:
-        """The permutation that sorts each layer by falling score; equal scores keep their places."""
-        return Order(np.argsort(-self.heads, axis=1, kind="stable"), np.argsort(-self.units, axis=1, kind="stable"))
+    def order(self, *, alike: bool = False) -> Order:
+        """The permutation that sorts each layer by falling score; equal scores keep their places.
+
+        Where heads must be ordered `alike` in all layers (`Supernet.heads_alike`), a head's score is its mean share of what the
+        heads of a layer score together.
+        """
+        heads = self.heads
+        if alike:
+            totals = heads.sum(1, keepdims=True)
+            shares = np.divide(heads, totals, out=np.zeros_like(heads, dtype=np.float64), where=totals > 0)
+            heads = np.broadcast_to(shares.mean(0), heads.shape)
+        return Order(np.argsort(-heads, axis=1, kind="stable"), np.argsort(-self.units, axis=1, kind="stable"))
 
     def as_arrays(self) -> dict[str, np.ndarray]:
         """What is saved with a run."""
@@ -89,11 +99,30 @@ def importance(supernet: Supernet, batches: Iterable[Mapping[str, torch.Tensor]]
 
 @torch.no_grad()
 def reorder(supernet: Supernet, order: Order) -> None:
-    """Permute the heads and units of every layer, in place. The network's function does not change."""
+    """Permute the heads and units of every layer, in place. The network's function does not change.
+
+    Raises ConfigurationError for an order of another network, or one that orders heads by layer where layers share a table of
+    them.
+    """
     order.check(supernet.shape)
+    if supernet.heads_alike:
+        _reorder_table(supernet, order)
     for i, layer in enumerate(supernet.layers):
-        for cut in supernet.anatomy.cuts:
+        for cut in supernet.anatomy.cuts_of(layer):
             places = torch.from_numpy(np.ascontiguousarray(getattr(order, cut.by)[i]))
             for _, tensor, dim in cut_tensors(layer.get_submodule(cut.module), cut):
                 parts = tensor.unflatten(dim, (cut.blocks, len(places), -1))
                 tensor.copy_(parts.index_select(dim + 1, places.to(tensor.device)).flatten(dim, dim + 2))
+
+
+def _reorder_table(supernet: Supernet, order: Order) -> None:
+    """The columns of a table that all layers share follow their heads."""
+    bias = supernet.anatomy.head_bias
+    assert bias is not None
+    if (order.heads != order.heads[0]).any():
+        raise ConfigurationError(
+            f"the order of `heads` must be the same in all layers of this model, which share `{bias.table}`, a table with a "
+            "column for each head. Order them with `order(alike=True)`."
+        )
+    table: Any = supernet.base.get_submodule(bias.table).weight  # (positions, heads)
+    table.copy_(table[:, torch.from_numpy(np.ascontiguousarray(order.heads[0])).to(table.device)])

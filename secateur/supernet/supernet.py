@@ -11,8 +11,10 @@ import torch
 from torch import nn
 
 from secateur.anatomy import anatomy_of
+from secateur.anatomy.base import has_module
 from secateur.anatomy.carving import put, without_cache
-from secateur.anatomy.inputs import CHOICES, is_multiple_choice
+from secateur.anatomy.inputs import CHOICES, blank_inputs, is_multiple_choice, read_length
+from secateur.errors import ModelError
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import counts
 from secateur.supernet.ghosts import NO_REFUSALS, REFUSALS, GhostStack, ghost_layers, instance_attributes, materialise
@@ -35,9 +37,37 @@ class Supernet:
         self.anatomy = anatomy_of(model.config)
         self.shape = self.anatomy.shape(model.config)
         self.base: nn.Module = model.base_model
-        self.layers: nn.ModuleList = self.base.get_submodule(self.anatomy.layers)
-        self._macs_outside: dict[tuple[int, int], int] = {}
+        self.layers: nn.ModuleList = self._stack()
+        # A model inside the model may be the one whose layers record: OPT keeps them in its decoder.
+        self._recorders = [module for module in model.modules() if hasattr(module, "base_model_prefix")]
+        self._macs_outside: dict[tuple[int, int, tuple[str, ...]], int] = {}
         self._nested = 0
+
+    def _stack(self) -> Any:
+        import transformers
+
+        paths = [
+            self.anatomy.layers,
+            *(f"{self.anatomy.layers}.0.{cut.module}" for cut in self.anatomy.cuts if not cut.optional),
+        ]
+        for path in paths:
+            if not has_module(self.base, path):
+                raise ModelError(
+                    f"a `{type(self.model).__name__}` of transformers {transformers.__version__} has no `{path}`, where the "
+                    f"family `{self.anatomy.family}` keeps it. Install another version of transformers, or one of Secateur."
+                )
+        return self.base.get_submodule(self.anatomy.layers)
+
+    @property
+    def after_first(self) -> nn.Module | None:
+        """What runs between the first layer and the second, in a model that has such a module."""
+        path = self.anatomy.after_first
+        return self.base.get_submodule(path) if path and has_module(self.base, path) else None
+
+    @property
+    def heads_alike(self) -> bool:
+        """Whether heads must be ordered alike in all layers: they share a table with a column for each head."""
+        return self.anatomy.head_bias is not None
 
     @property
     def whole(self) -> Plan:
@@ -83,21 +113,22 @@ class Supernet:
     @contextlib.contextmanager
     def standing_in(self, plan: Plan, layers: nn.ModuleList) -> Iterator[None]:
         """Within the context these layers, of the plan's number, stand in the model, with a configuration that fits them."""
+        stack = self.anatomy.stack(plan)
         config: Any = self.model.config
         generation: Any = getattr(self.model, "generation_config", None)
         depth, layer_types = config.num_hidden_layers, getattr(config, "layer_types", None)
         cached = [(holder, holder.use_cache) for holder in (config, generation) if hasattr(holder, "use_cache")]
-        recording = {module: module.__dict__.get(_RECORDING) for module in (self.model, self.base)}
+        recording = {module: module.__dict__.get(_RECORDING) for module in self._recorders}
         if not self._nested:  # what holds for the shared layers, and with it for every ghost that is cloned from them
             self._shared = recording, cached, layer_types
         self._nested += 1
         shared_recording, shared_cached, shared_types = self._shared
         try:
-            config.num_hidden_layers = len(plan.layers)
+            config.num_hidden_layers = len(stack)
             for holder, use_cache in shared_cached:
                 holder.use_cache = use_cache
             if shared_types is not None:
-                config.layer_types = [shared_types[p.index] for p in plan.layers]
+                config.layer_types = [shared_types[p.index] for p in stack]
             mixed = shared_types is not None and len(set(config.layer_types)) > 1
             if plan.attention_layers == 0 or (mixed and plan.attention_layers < len(plan.layers)):
                 without_cache(self.model)
@@ -124,7 +155,7 @@ class Supernet:
     @property
     def counts(self) -> list[counts.LayerCounts]:
         if not hasattr(self, "_counts"):
-            self._counts = [counts.count_layer(layer, self.anatomy, self.shape) for layer in self.layers]
+            self._counts = [counts.count_layer(layer, self.anatomy, self.shape, self.model.config) for layer in self.layers]
         return self._counts
 
     def parameters(self, plan: Plan) -> int:
@@ -146,33 +177,40 @@ class Supernet:
         """Multiply-accumulate operations of one forward pass: all matrix products, attention's own included.
 
         `batch` texts of `length` tokens, or for a multiple-choice model `batch` questions with 4 answers of that length each.
+        A model that reads images reads `batch` of its own size, whatever `length` is.
         """
+        length = read_length(self.model.config, length)
         texts = batch * CHOICES if is_multiple_choice(self.model) else batch
-        return self._outside_macs(batch, length) + counts.body_macs(self.counts, plan, texts, length)
+        return self._outside_macs(plan, batch, length) + counts.body_macs(self.counts, plan, texts, length)
 
-    def _outside_macs(self, batch: int, length: int) -> int:
-        """Embeddings and head: counted once, by running the network that has no layers."""
-        if (batch, length) not in self._macs_outside:
+    def _outside_macs(self, plan: Plan, batch: int, length: int) -> int:
+        """Embeddings and head: counted once, by running the network that has no layers. For each kind of attention that layers
+        of the plan have, some models compute rotary angles."""
+        config: Any = self.model.config
+        kinds = self._shared[2] if self._nested else getattr(config, "layer_types", None)  # also inside `select`
+        key = batch, length, tuple(sorted({kinds[p.index] for p in self.anatomy.stack(plan)})) if kinds else ()
+        if key not in self._macs_outside:
             from torch.utils.flop_counter import FlopCounterMode
 
-            device = next(self.model.parameters()).device
-            shape = (batch, CHOICES, length) if is_multiple_choice(self.model) else (batch, length)
-            tokens = torch.ones(shape, dtype=torch.long, device=device)
+            inputs, nothing = blank_inputs(self.model, batch, length), Plan.of([])
+            running = self.standing_in(nothing, nn.ModuleList()) if kinds else self.select(nothing)
             with (
                 self._some_padding_id(),
-                self.select(Plan.of([])) as model,
+                running,
                 torch.no_grad(),
                 FlopCounterMode(display=False) as counter,
             ):
-                model(input_ids=tokens, attention_mask=torch.ones_like(tokens))
-            self._macs_outside[batch, length] = counter.get_total_flops() // 2
-        return self._macs_outside[batch, length]
+                if kinds:
+                    config.layer_types = list(key[-1])
+                self.model(**inputs)
+            self._macs_outside[key] = counter.get_total_flops() // 2
+        return self._macs_outside[key]
 
     @contextlib.contextmanager
     def _some_padding_id(self) -> Iterator[None]:
         """A decoder that classifies refuses several texts where its configuration names no padding id; here none is padded."""
         config: Any = self.model.config
-        before = config.pad_token_id
+        before = getattr(config, "pad_token_id", None)
         config.pad_token_id = 0 if before is None else before
         try:
             yield

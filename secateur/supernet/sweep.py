@@ -22,15 +22,22 @@ Batch = Mapping[str, torch.Tensor]
 
 
 class _Replay(nn.Module):
-    """A layer that returns what it was given beforehand, whatever comes in."""
+    """A layer that returns what it was given beforehand, whatever comes in, in the form in which the model's layers do."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: nn.Module) -> None:
         super().__init__()
         self.states: torch.Tensor | None = None
+        #: How many outputs the model's layers return in a tuple; 0 where they return their states alone.
+        self.several = 0
+        self.attention_type = getattr(first, "attention_type", None)  # ModernBERT asks the layer which mask it wants
 
-    def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+    def note(self, module: nn.Module, args: Any, output: Any) -> None:
+        """A hook that tells the form."""
+        self.several = len(output) if isinstance(output, tuple) else 0
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         assert self.states is not None
-        return self.states
+        return (self.states, *[None] * (self.several - 1)) if self.several else self.states
 
 
 class _Before:
@@ -85,8 +92,8 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
     wanted = sorted({d for d in depths if d < len(plan.layers)})
     captured: dict[int, torch.Tensor] = {}
     before = _Before(supernet)
-    replay = _Replay()
-    replaying = nn.ModuleList([replay])
+    replay = _Replay(supernet.layers[0])
+    empty = len(supernet.anatomy.stack(plan)) - len(plan.layers)
     options = no_cache(supernet.model)
     with supernet.select(plan) as model:
         stack: Any = supernet.base.get_submodule(supernet.anatomy.layers)
@@ -94,18 +101,24 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
         def keep(place: int) -> Any:
             def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
                 before.open = False
-                if place in wanted:
-                    captured[place] = args[0] if args else kwargs["hidden_states"]
+                if place - empty in wanted:
+                    captured[place - empty] = args[0] if args else kwargs["hidden_states"]
 
             return hook
 
         for place, layer in enumerate(stack):  # ghosts: their hooks end with them
             layer.register_forward_pre_hook(keep(place), with_kwargs=True)
+            layer.register_forward_hook(replay.note)
 
-        def head(batch: Mapping[str, Any], states: torch.Tensor, returned: Mapping[nn.Module, Any]) -> Any:
+        def head(batch: Mapping[str, Any], place: int, states: torch.Tensor, returned: Mapping[nn.Module, Any]) -> Any:
             replay.states = states
+            # What the model does after its first layer is in a later state already, and must not be done to it again.
+            times = 2 if supernet.anatomy.after_first and place else 1
             try:
-                with supernet.standing_in(Plan.uniform(1, 1, 1), replaying), _repeated(returned):
+                with (
+                    supernet.standing_in(Plan.uniform(times, 1, 1), nn.ModuleList([replay] * times)),
+                    _repeated(returned),
+                ):
                     return model(**batch)
             finally:
                 replay.states = None
@@ -121,7 +134,7 @@ def sweeping(supernet: Supernet, plan: Plan, depths: Sequence[int]) -> Iterator[
             yield len(plan.layers), output
             del output
             for depth in wanted:
-                yield depth, head(inputs, states.pop(depth), returned)
+                yield depth, head(inputs, depth + empty, states.pop(depth), returned)
 
         yield run
 

@@ -117,6 +117,12 @@ class StageTrainer(Trainer):
                 f"{self.args.n_gpu} GPUs are visible without a launcher. "
                 "Set CUDA_VISIBLE_DEVICES to one of them, or start a script of your own with `torchrun` (docs/how-to/gpu.md)."
             )
+        model: Any = self.model
+        if settings.gradient_checkpointing and not model.supports_gradient_checkpointing:
+            raise ConfigurationError(
+                f"`gradient_checkpointing` cannot be set for this model: transformers' `{type(model).__name__}` cannot "
+                "recompute its activations. Use a smaller batch instead."
+            )
         self.settings = settings
         self.as_authors = settings.distillation == "authors"
         self.regression = regression

@@ -9,11 +9,14 @@ import pytest
 import torch
 
 from secateur.anatomy import ANATOMIES
-from secateur.anatomy.inputs import is_multiple_choice, longest_text
-from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, toy_model
+from secateur.anatomy.inputs import blank_inputs, image_size, is_multiple_choice, longest_text, read_length, reads_images
+from secateur.testing.models import DECODERS, ENCODERS, FAMILIES, VISION, toy_model
 
 
-@pytest.mark.parametrize(("family", "longest"), [("bert", 64), ("roberta", 63), ("distilbert", 64), ("gpt2", 64)])
+@pytest.mark.parametrize(
+    ("family", "longest"),
+    [("bert", 64), ("roberta", 63), ("distilbert", 64), ("gpt2", 64), ("electra", 64), ("mpnet", 62), ("opt", 64)],
+)
 @torch.no_grad()
 def test_a_position_table_holds_so_many_and_no_more(family, longest):
     model = toy_model(family)  # the padding id is 0
@@ -53,6 +56,21 @@ def test_without_a_limit_any_text_fits():
     assert longest_text(SimpleNamespace(max_position_embeddings=None)) == sys.maxsize
 
 
+@torch.no_grad()
+def test_images_are_read_at_their_own_size():
+    model = toy_model("vit", image_size=[8, 12], patch_size=[4, 2])
+    assert reads_images(model.config)
+    assert image_size(model.config) == (8, 12)
+    assert read_length(model.config, 128) == 1 + 2 * 6
+    inputs = blank_inputs(model, 3, 128)
+    assert inputs["pixel_values"].shape == (3, 3, 8, 12)
+    assert model.vit(**inputs).last_hidden_state.shape[1] == 13
+    text = toy_model("bert")
+    assert not reads_images(text.config)
+    assert read_length(text.config, 7) == 7
+    assert text.bert(**blank_inputs(text, 3, 7)).last_hidden_state.shape == (3, 7, 16)
+
+
 def test_multiple_choice_is_told_by_the_head():
     assert is_multiple_choice(toy_model("bert", "multiple_choice"))
     assert not is_multiple_choice(toy_model("bert"))
@@ -60,4 +78,5 @@ def test_multiple_choice_is_told_by_the_head():
 
 def test_decoders_are_marked():
     assert {family for family in FAMILIES if ANATOMIES[family].decoder} == set(DECODERS)
-    assert not any(ANATOMIES[family].decoder for family in ENCODERS)
+    assert not any(ANATOMIES[family].decoder for family in (*ENCODERS, *VISION))
+    assert [family for family in ANATOMIES if ANATOMIES[family].images] == list(VISION)

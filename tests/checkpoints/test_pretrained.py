@@ -53,10 +53,21 @@ def test_a_family_does_the_kinds_that_it_can(family: str, kind: str, folders: di
         assert one_line(error)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_reads_images_does_no_task_on_texts(kind: str, tmp_path: Path) -> None:
+    toy_model("vit", layers=1).save_pretrained(tmp_path)
+    check_model(str(tmp_path))
+    data = toy_task_data(kind, examples=4)
+    for refuse in (lambda: check_model(str(tmp_path), kind), lambda: load_model(str(tmp_path), data, seed=0, device="cpu")):
+        with pytest.raises(ModelError, match=r"reads images, and .* is a task on texts") as error:
+            refuse()
+        assert one_line(error)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_without_a_kind_every_family_passes(family: str, folders: dict[str, Path]) -> None:
     check_model(str(folders[family]))
-    assert len(tokenizer_of(str(folders[family]))) == len(WORDS) + 4
+    assert len(tokenizer_of(str(folders[family]))) == len(WORDS) + 4 + (family == "qwen2")  # its tokenizer adds an end of text
 
 
 def edited(checkpoint: Path, folder: Path, **changes: Any) -> str:

@@ -15,7 +15,22 @@ CLASSIFYING = {
     "roberta": "RobertaForSequenceClassification",
     "distilbert": "DistilBertForSequenceClassification",
 }
-FAMILIES = {**CLASSIFYING, **CAUSAL}
+#: Those of `toy_model`, with the kind of head.
+TOYS = {
+    "electra": "classification",
+    "xlm-roberta": "classification",
+    "mpnet": "classification",
+    "deberta-v2": "classification",
+    "modernbert": "classification",
+    "vit": "image_classification",
+    "opt": "causal",
+    "gpt_neox": "causal",
+    "qwen2": "causal",
+    "gemma2": "causal",
+    "gemma3_text": "causal",
+    "phi": "causal",
+}
+FAMILIES = {**CLASSIFYING, **CAUSAL, **TOYS}
 HEADS = {"llama": 2, "mistral": 2, "qwen3": 2}  # key/value groups
 
 
@@ -23,6 +38,10 @@ def tiny_model(family: str, class_name: str | None = None, **changes: Any) -> An
     import torch
     import transformers
 
+    if family in TOYS:
+        from secateur.testing.models import toy_model
+
+        return toy_model(family, "classification" if class_name else TOYS[family], **changes)
     settings: dict[str, Any] = {"vocab_size": 40, "pad_token_id": 0}
     if family in ("bert", "roberta"):
         settings |= {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 24}

@@ -13,17 +13,24 @@ from secateur.export.checkpoint import new_folder, save_checkpoint
 from secateur.export.verify import padded_batch, verify
 from secateur.spaces.pruning.plan import Kept, LayerPlan, Plan
 
-FAMILIES = ["bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "qwen3"]
-DECODERS = ["gpt2", "llama", "mistral", "qwen3"]
+ENCODERS = ["bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet", "deberta-v2", "modernbert", "vit"]
+DECODERS = ["gpt2", "opt", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi"]
+FAMILIES = [*ENCODERS, *DECODERS]
 GROUPED = ["llama", "mistral", "qwen3"]
 EMPTY = Plan.of([])
+
+
+def inputs(model):
+    from secateur.testing.models import toy_batch  # brings torch: not at collection
+
+    return toy_batch(model, labels=False) if model.main_input_name == "pixel_values" else padded_batch(model)
 
 
 def check(supernet, plan, folder, form):
     assert save_checkpoint(supernet, plan, folder) == form
     model = load(folder)
     assert sum(p.numel() for p in model.parameters()) == supernet.parameters(plan)
-    differences = verify(supernet, plan, model, batch=padded_batch(model))
+    differences = verify(supernet, plan, model, batch=inputs(model))
     assert set(differences) == {"extracted", "reloaded"}
     return model
 
@@ -70,6 +77,32 @@ def test_fewer_head_groups_are_plain_where_head_dim_is_explicit(family, supernet
     assert type(model).__name__ == type(supernet_of(family).model).__name__
 
 
+@pytest.mark.parametrize(("family", "width"), [("qwen2", 2), ("gemma2", 4), ("gemma3_text", 4), ("phi", 4), ("vit", 4)])
+def test_fewer_heads_are_plain_where_the_modelling_code_reads_their_width(family, width, supernet_of, tmp_path):
+    """Also where the configuration does not declare it."""
+    plan = Plan.of([LayerPlan(i, Kept.chosen([1, 3]), Kept.chosen([0, 3, 5])) for i in (1, 2)])
+    supernet = supernet_of(family)
+    model = check(supernet, plan, tmp_path / "out", "plain")
+    assert model.config.head_dim == width
+    assert model.config.num_attention_heads == supernet.model.config.num_attention_heads // 2
+    assert type(model) is type(supernet.model)
+
+
+def test_sizes_that_the_configuration_derives_are_carried(supernet_of, tmp_path):
+    """Phi's norms of queries and keys are as wide as a head of its number of heads."""
+    check(supernet_of("phi", qk_layernorm=True), Plan.uniform(2, 2, 10), tmp_path / "out", "carried")
+
+
+def test_a_first_layer_that_was_not_the_first(supernet_of, tmp_path):
+    """ModernBERT's first layer has no norm before attention, a later one has; DeBERTa's convolution follows its first layer."""
+    later = Plan.of([LayerPlan(i, Kept.first(4), Kept.first(12)) for i in (1, 2)])
+    small = check(supernet_of("modernbert"), later, tmp_path / "modernbert", "carried")
+    assert len(list(small.model.layers[0].attn_norm.parameters())) == 1
+    small = check(supernet_of("deberta-v2"), later, tmp_path / "deberta", "carried")
+    assert small.config.num_hidden_layers == 3
+    assert not list(small.deberta.encoder.layer[0].parameters())
+
+
 def test_sizes_that_the_family_itself_refuses_are_carried(supernet_of, tmp_path):
     """Llama wants its width to be a multiple of the number of heads: 32 is none of 6."""
     sizes = {"hidden_size": 32, "num_attention_heads": 8, "num_key_value_heads": 4}
@@ -112,7 +145,8 @@ def test_generate_agrees_with_and_without_cache(family, name, supernet_of, plans
     plan = plans[name](heads_of[family]) if name == "mixed" else plans[name]()
     save_checkpoint(supernet_of(family), plan, tmp_path / "out")
     model = load(tmp_path / "out")
-    assert model.generation_config.use_cache == (name == "mixed")
+    # A cache typed by place would be wrong where layers of one kind of attention have lost it.
+    assert model.generation_config.use_cache == (name == "mixed" and not family.startswith("gemma"))
     ids = torch.randint(3, 40, (2, 6), generator=torch.Generator().manual_seed(1))
     mask = torch.ones_like(ids)
     mask[1, :3] = 0  # left padding

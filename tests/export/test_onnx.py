@@ -15,6 +15,8 @@ CASES = [
     ("gpt2", None, "no_attention"),
     ("gpt2", "GPT2ForSequenceClassification", "mixed"),
     ("llama", None, "mixed"),
+    ("mpnet", None, "mixed"),
+    ("gpt_neox", None, "mixed"),
 ]
 
 
@@ -30,7 +32,7 @@ def test_any_batch_and_length(family, class_name, name, supernet_of, plans, head
         "multiple_choice"
         if choices
         else "language_modelling"
-        if class_name is None and family in ("gpt2", "llama", "qwen3")
+        if class_name is None and family in ("gpt2", "llama", "gpt_neox")
         else "classification"
     )
     token_types = family == "bert"

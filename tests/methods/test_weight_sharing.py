@@ -70,3 +70,22 @@ def test_without_an_order_there_is_one_stage(pruned: Path) -> None:
     assert [name for name, _ in weight_sharing.WeightSharing(bench).stages()] == ["warm-up", "order", "train"]
     # What only an unfinished run needs is gone.
     assert not {weight_sharing.WARMED, weight_sharing.SCRATCH} & {p.name for p in (pruned / "supernet").iterdir()}
+
+
+@pytest.mark.slow
+def test_layers_that_share_a_table_of_heads_are_ordered_alike(quick_prune: Any, model_folder: Path, tmp_path: Path) -> None:
+    """MPNet: the run says so, and a sub-network of it is exported and loads."""
+    from safetensors.numpy import load_file
+    from transformers import AutoTokenizer
+
+    from secateur.testing.models import toy_model
+
+    toy_model("mpnet").save_pretrained(tmp_path / "mpnet")
+    AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "mpnet")
+    run = quick_prune(tmp_path / "run", model=str(tmp_path / "mpnet"), epochs=1.0, order_epochs=1.0, polish=False, trials=3)
+    assert any("`encoder.relative_attention_bias`" in note for note in run.notes)
+    (order,) = (tmp_path / "run").rglob("order.safetensors")
+    heads = load_file(order)["order.heads"]
+    assert (heads == heads[0]).all()
+    largest = max(run.front, key=lambda member: member.values["parameters"])
+    largest.save(tmp_path / "out")  # compares the reloaded network with the selected one

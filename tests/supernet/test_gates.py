@@ -16,6 +16,14 @@ KINDS = [
     ("gpt2", "causal"),
     ("llama", "classification"),
     ("qwen3", "causal"),
+    ("mpnet", "classification"),
+    ("deberta-v2", "classification"),
+    ("modernbert", "multiple_choice"),
+    ("opt", "classification"),  # its feed-forward reads (B × T, width)
+    ("gpt_neox", "classification"),
+    ("phi", "causal"),
+    ("gemma2", "classification"),
+    ("vit", "image_classification"),
 ]
 
 
@@ -33,8 +41,8 @@ def test_the_slope_of_each_examples_own_loss(family, kind):
     if kind == "regression":
         batch["labels"] = batch["labels"].double()
     gradients = gate_gradients(supernet, batch)
-    # Llama's norms and the loss of language models compute in single precision whatever the model's is.
-    single = family == "llama" or kind == "causal"
+    # Some norms, rotary angles and losses compute in single precision whatever the model's is.
+    single = family in ("llama", "gemma2", "modernbert", "deberta-v2") or kind == "causal"
     step, close = (1e-3, {"rel": 2e-3, "abs": 1e-3}) if single else (1e-5, {"rel": 1e-4, "abs": 1e-8})
     for by, part in (("heads", 2), ("units", 5)):
         found = gradients.of_examples(by)

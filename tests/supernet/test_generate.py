@@ -91,7 +91,8 @@ def test_greedy_with_left_padding(supernet, plan):
 
 
 def test_the_cache_counts_the_layers_that_have_attention(supernet, plan):
-    attentions = [m for m in supernet.extract(plan).modules() if getattr(m, "layer_idx", None) is not None]
+    stack = supernet.extract(plan).base_model.get_submodule(supernet.anatomy.layers)
+    attentions = [m for layer in stack for m in layer.modules() if m is not layer and getattr(m, "layer_idx", None) is not None]
     assert [m.layer_idx for m in attentions] == list(range(plan.attention_layers))
     with supernet.select(plan) as model:
         mixed = len(set(getattr(model.config, "layer_types", None) or ["one"])) > 1

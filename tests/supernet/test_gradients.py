@@ -15,7 +15,7 @@ from secateur.testing.models import toy_batch, toy_model
 
 PREFIXES = Plan.of([LayerPlan(0, Kept.first(2), Kept.first(5)), LayerPlan(2, Kept.first(3), Kept.first(12))])
 GATHERS = Plan.of([LayerPlan(0, Kept.chosen([1, 3]), Kept.chosen([0, 4, 11])), LayerPlan(1, Kept.chosen([2]), Kept.first(0))])
-FAMILIES = ["bert", "distilbert", "gpt2", "qwen3"]
+FAMILIES = ["bert", "distilbert", "modernbert", "gpt2", "opt", "gpt_neox", "qwen3", "gemma2", "phi"]
 
 
 def training_supernet(family, attention="sdpa"):

@@ -81,12 +81,14 @@ def test_order_falls_and_is_stable():
     assert order.units.tolist() == [[0, 1, 2]]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [*FAMILIES, "mpnet", "deberta-v2", "modernbert", "opt", "gpt_neox", "gemma3_text", "phi", "vit"]
+)
 def test_after_reordering_scores_fall_and_the_function_is_the_same(family):
     supernet = Supernet(toy_model(family))
     data = batches(supernet.model)
     scores = importance(supernet, data)
-    order = scores.order()
+    order = scores.order(alike=supernet.heads_alike)
     with torch.no_grad():
         before = supernet.model(**data[0]).logits
     reorder(supernet, order)
@@ -95,6 +97,27 @@ def test_after_reordering_scores_fall_and_the_function_is_the_same(family):
     again = importance(supernet, data)
     assert np.allclose(again.heads, np.take_along_axis(scores.heads, order.heads, 1), rtol=1e-3, atol=1e-5)
     assert np.allclose(again.units, np.take_along_axis(scores.units, order.units, 1), rtol=1e-3, atol=1e-5)
+
+
+def test_alike_in_all_layers_a_head_has_its_mean_share():
+    scores = Importance(np.array([[1.0, 3.0, 0.0], [60.0, 20.0, 20.0], [0.0, 0.0, 0.0]]), np.zeros((3, 2)))
+    order = scores.order(alike=True)  # shares 0.25, 0.75, 0 and 0.6, 0.2, 0.2; a layer without scores has no say
+    assert order.heads.tolist() == [[1, 0, 2]] * 3
+    assert scores.order().heads.tolist() == [[1, 0, 2], [0, 1, 2], [0, 1, 2]]
+
+
+def test_a_table_that_layers_share_follows_its_heads():
+    supernet = Supernet(toy_model("mpnet"))
+    table = supernet.base.encoder.relative_attention_bias.weight
+    before = table.detach().clone()
+    heads = np.tile([2, 0, 3, 1], (3, 1))
+    reorder(supernet, Order(heads, np.tile(np.arange(12), (3, 1))))
+    assert torch.equal(table, before[:, [2, 0, 3, 1]])
+    heads[1] = [0, 1, 2, 3]
+    with pytest.raises(ConfigurationError, match=r"the order of `heads` must be the same in all layers") as caught:
+        reorder(supernet, Order(heads, np.tile(np.arange(12), (3, 1))))
+    assert "`encoder.relative_attention_bias`" in str(caught.value)
+    assert torch.equal(table, before[:, [2, 0, 3, 1]])
 
 
 def test_saved_and_restored(tmp_path):

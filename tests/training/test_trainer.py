@@ -150,6 +150,11 @@ def test_gradient_checkpointing_changes_nothing(toy, same, tmp_path, kind, famil
     same(run.recorder.steps[0], plain.recorder.steps[0])
 
 
+def test_a_family_that_cannot_recompute_its_activations(toy, tmp_path):
+    with pytest.raises(ConfigurationError, match=r"`gradient_checkpointing` cannot be set for this model: .*MPNet"):
+        toy(family="mpnet", gradient_checkpointing=True).trainer(tmp_path)
+
+
 def test_the_logged_loss_is_the_mean_of_the_passes(toy, tmp_path):
     run = toy(strategy="sandwich")
     trainer = run.trainer(tmp_path)

@@ -6,7 +6,7 @@ are nearest to the unpruned network's on some examples, by linear least squares.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from secateur.anatomy.base import HEADS, UNITS, Anatomy
+from secateur.anatomy.base import HEADS, UNITS, has_module
 from secateur.methods.fisher.fold import fold
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import Supernet
@@ -34,22 +34,25 @@ def tuned(supernet: Supernet, plan: Plan, batches: Iterable[Mapping[str, torch.T
     the k kept heads or units of a layer, by the layer's index in the unpruned network and `heads` or `units`."""
     anatomy = supernet.anatomy
     network = supernet.extract(plan).eval()
-    small = dict(zip((p.index for p in plan.layers), network.base_model.get_submodule(anatomy.layers), strict=True))
-    sizes = {p.index: {HEADS: p.heads.count, UNITS: p.units.count} for p in plan.layers}
+    stack = network.base_model.get_submodule(anatomy.layers)
+    small = dict(zip((p.index for p in anatomy.stack(plan)), stack, strict=True))
+    sizes = {p.index: {HEADS: p.heads.count, UNITS: p.units.count} for p in anatomy.stack(plan)}
     factors: Factors = {}
     with in_evaluation_mode(supernet.model), torch.no_grad():
         passes = [_before_layers(supernet, batch) for batch in batches]
         for index, layer in enumerate(supernet.layers):
             aims: dict[str, list[torch.Tensor]] = {HEADS: [], UNITS: []}
             for one in passes:
-                seen, one.whole = _watched(layer, anatomy, one, index, one.whole, (HEADS, UNITS))
+                seen, one.whole = _watched(supernet, layer, one, index, one.whole, (HEADS, UNITS))
                 for by, aim in aims.items():
                     aim.append(seen[by].sums)
             if index not in small:
                 continue
             for by in (by for by, count in sizes[index].items() if count):
                 projection = small[index].get_submodule(anatomy.output(by).module)
-                found = least_squares(projection, sizes[index][by], _errors(small[index], anatomy, index, by, passes, aims[by]))
+                found = least_squares(
+                    projection, sizes[index][by], _errors(supernet, small[index], index, by, passes, aims[by])
+                )
                 if not (np.abs(found) <= LARGEST).all():
                     return network, factors
                 factors[index, by] = found
@@ -87,12 +90,14 @@ class _Pass:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]]
     #: Which tokens are no padding, (rows, T).
     tokens: torch.Tensor
+    #: What the model does to the first layer's output before the second layer.
+    after_first: Callable[[torch.Tensor], torch.Tensor] | None = None
 
     def run(self, layer: nn.Module, index: int, states: torch.Tensor) -> torch.Tensor:
         args, kwargs = self.calls[index]
         output = layer(states, *args, **kwargs)
         first: torch.Tensor = output[0] if isinstance(output, tuple) else output
-        return first
+        return self.after_first(first) if self.after_first and index == 0 else first
 
 
 def _before_layers(supernet: Supernet, batch: Mapping[str, torch.Tensor]) -> _Pass:
@@ -106,30 +111,40 @@ def _before_layers(supernet: Supernet, batch: Mapping[str, torch.Tensor]) -> _Pa
         calls.append((args[1:], rest))
 
     handles = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in supernet.layers]
+    between, found = supernet.after_first, list[Callable[[torch.Tensor], torch.Tensor]]()
+    if between is not None:
+
+        def note(module: nn.Module, args: tuple[Any, ...]) -> None:
+            found.append(lambda states: module(args[0], states, *args[2:]))
+
+        handles.append(between.register_forward_pre_hook(note))
     try:
         supernet.model(**no_cache(supernet.model), **{name: value for name, value in batch.items() if name != "labels"})
     finally:
         for handle in handles:
             handle.remove()
-    tokens = batch["attention_mask"].flatten(0, -2).bool()
-    return _Pass(states[0], states[0], calls, tokens)
+    if "attention_mask" in batch:
+        tokens = batch["attention_mask"].flatten(0, -2).bool()
+    else:  # an image has no padding
+        tokens = torch.ones(states[0].shape[:2], dtype=torch.bool, device=states[0].device)
+    return _Pass(states[0], states[0], calls, tokens, found[0] if found else None)
 
 
 def _errors(
-    layer: nn.Module, anatomy: Anatomy, index: int, by: str, passes: list[_Pass], aims: list[torch.Tensor]
+    supernet: Supernet, layer: nn.Module, index: int, by: str, passes: list[_Pass], aims: list[torch.Tensor]
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """What the pruned layer's projection reads, and what lacks in its output, batch by batch."""
     for one, aim in zip(passes, aims, strict=True):
-        seen = _watched(layer, anatomy, one, index, one.pruned, (by,))[0][by]
+        seen = _watched(supernet, layer, one, index, one.pruned, (by,))[0][by]
         yield seen.inputs, aim - seen.sums
 
 
 class _Watch:
     """Of the tokens that are no padding, what a sub-layer's last projection reads, and what it writes with the residual."""
 
-    def __init__(self, tokens: torch.Tensor) -> None:
-        self.tokens = tokens
-        self.residual: Any = None
+    def __init__(self, tokens: torch.Tensor, residual: Any = None) -> None:
+        self.tokens = tokens.flatten()
+        self.residual = residual
         self.inputs: Any = None
         self.sums: Any = None
 
@@ -137,21 +152,35 @@ class _Watch:
         if self.residual is None:
             self.residual = args[0] if args else kwargs["hidden_states"]
 
+    def adds(self, module: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
+        self.residual = self.residual + output
+
     def ends(self, module: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
-        self.inputs, self.sums = args[0][self.tokens], (self.residual + output)[self.tokens]
+        # OPT's feed-forward reads (rows × T, width)
+        sums = output if self.residual is None else self.residual.reshape(output.shape) + output
+        self.inputs, self.sums = args[0].flatten(0, -2)[self.tokens], sums.flatten(0, -2)[self.tokens]
 
 
 def _watched(
-    layer: nn.Module, anatomy: Anatomy, one: _Pass, index: int, states: torch.Tensor, sub_layers: tuple[str, ...]
+    supernet: Supernet, layer: nn.Module, one: _Pass, index: int, states: torch.Tensor, sub_layers: tuple[str, ...]
 ) -> tuple[dict[str, _Watch], torch.Tensor]:
     """What is seen in sub-layers of a layer, and the layer's output."""
-    watches = {by: _Watch(one.tokens) for by in sub_layers}
+    anatomy = supernet.anatomy
+    parallel = anatomy.is_parallel(supernet.model.config)
+    watches: dict[str, _Watch] = {}
     handles = []
     try:
-        for by, watch in watches.items():
-            # Without these modules the sub-layer would hand on the residual: so the first of them to run is given it.
-            for path, _ in getattr(anatomy, f"without_{by}"):
-                handles.append(layer.get_submodule(path).register_forward_pre_hook(watch.begins, with_kwargs=True))
+        for by in sub_layers:
+            # The residual of attention is what the layer reads. A norm between projection and residual leaves none to speak of.
+            reads_input = (by == HEADS or parallel) and not anatomy.sandwiched
+            watch = watches[by] = _Watch(one.tokens, states if reads_input else None)
+            attention = anatomy.output(HEADS).module
+            if by == UNITS and parallel and has_module(layer, attention):  # both are added to one residual, attention first
+                handles.append(layer.get_submodule(attention).register_forward_hook(watch.adds))
+            elif by == UNITS and not anatomy.sandwiched:
+                # Without these modules the sub-layer would hand on the residual: so the first of them to run is given it.
+                for path, _ in anatomy.without_units:
+                    handles.append(layer.get_submodule(path).register_forward_pre_hook(watch.begins, with_kwargs=True))
             handles.append(layer.get_submodule(anatomy.output(by).module).register_forward_hook(watch.ends))
         return watches, one.run(layer, index, states)
     finally:

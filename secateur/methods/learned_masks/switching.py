@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from secateur.anatomy.base import HEADS, UNITS
-from secateur.anatomy.carving import STAND_INS
+from secateur.anatomy.carving import STAND_INS, NoAttention, NoFeedForward
 from secateur.methods.learned_masks.scores import Switches
 from secateur.supernet import Supernet
 
@@ -80,7 +80,9 @@ def _passing(by: Switching, kind: str, index: int, stand_in: nn.Module) -> Any:
             by.behind = kind
         here = (by.now.attention if kind == HEADS else by.now.feed_forward)[index]
         states = _first(output)
-        others = _first(stand_in(*args, **kwargs)).to(states.dtype)
+        # One that adds nothing is as wide as what it stands in for, whatever that reads.
+        nothing = isinstance(stand_in, NoAttention | NoFeedForward)
+        others = torch.zeros_like(states) if nothing else _first(stand_in(*args, **kwargs)).to(states.dtype)
         found = torch.lerp(others, states, here.to(states.dtype))
         return (found, *output[1:]) if isinstance(output, tuple) else found
 

@@ -15,7 +15,7 @@ from secateur.methods.fisher.tune import least_squares, tuned
 from secateur.spaces.pruning import Plan
 from secateur.spaces.pruning.plan import Kept, LayerPlan
 from secateur.supernet import Supernet
-from secateur.testing.models import FAMILIES, toy_batch, toy_model
+from secateur.testing.models import FAMILIES, VISION, toy_batch, toy_model
 
 #: Something of every layer, chosen at will.
 SOME = Plan.of(
@@ -31,6 +31,15 @@ READS = {
     "distilbert": {"heads": "transformer.layer.1.sa_layer_norm", "units": "transformer.layer.1.output_layer_norm"},
     "gpt2": {"heads": "h.1.ln_2", "units": "h.2.ln_1"},
     "llama": {"heads": "layers.1.post_attention_layernorm", "units": "layers.2.input_layernorm"},
+    "mpnet": {"heads": "encoder.layer.1.attention.LayerNorm", "units": "encoder.layer.1.output.LayerNorm"},
+    "deberta-v2": {"heads": "encoder.layer.1.attention.output.LayerNorm", "units": "encoder.layer.1.output.LayerNorm"},
+    "modernbert": {"heads": "layers.1.mlp_norm", "units": "layers.2.attn_norm"},
+    "opt": {"heads": "decoder.layers.1.final_layer_norm", "units": "decoder.layers.2.self_attn_layer_norm"},
+    # Side by side: nothing reads the sum of attention and residual alone.
+    "gpt_neox": {"units": "layers.2.input_layernorm"},
+    "phi": {"units": "layers.2.input_layernorm"},
+    # The projection is normalised before it is added.
+    "gemma2": {"heads": "layers.1.post_attention_layernorm", "units": "layers.1.post_feedforward_layernorm"},
 }
 
 
@@ -52,11 +61,11 @@ def sums(model, path, batches):
         model(**batch)
     handle.remove()
     tokens = [batch["attention_mask"].bool() for batch in batches]
-    return torch.cat([states[kept] for states, kept in zip(read, tokens, strict=True)])
+    # OPT's feed-forward reads (batch × length, width)
+    return torch.cat([states.reshape(*kept.shape, -1)[kept] for states, kept in zip(read, tokens, strict=True)])
 
 
-@pytest.mark.parametrize("by", ["heads", "units"])
-@pytest.mark.parametrize("family", list(READS))
+@pytest.mark.parametrize(("family", "by"), [(family, by) for family, modules in READS.items() for by in modules])
 def test_no_other_factors_are_nearer_to_the_unpruned_network(family, by):
     """Around the factors of the second layer, what is minimised grows whichever of them is moved."""
     supernet = Supernet(toy_model(family).double())
@@ -121,7 +130,7 @@ def masks(supernet, plan, factors):
         handle.remove()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *VISION])
 def test_the_folded_network_is_the_masked_one(family):
     supernet = Supernet(toy_model(family))
     batches = data(supernet.model)
@@ -142,7 +151,9 @@ def test_fold_scales_the_output_of_each_part():
         torch.testing.assert_close(projection(inputs), expected)
 
 
-@pytest.mark.parametrize(("family", "kind"), [("bert", "multiple_choice"), ("qwen3", "causal"), ("gpt2", "causal")])
+@pytest.mark.parametrize(
+    ("family", "kind"), [("bert", "multiple_choice"), ("qwen3", "causal"), ("gpt2", "causal"), ("phi", "causal"), ("vit", None)]
+)
 def test_the_unpruned_network_needs_no_factors(family, kind):
     supernet = Supernet(toy_model(family, kind))
     before = {name: p.detach().clone() for name, p in supernet.model.named_parameters()}
@@ -154,7 +165,7 @@ def test_the_unpruned_network_needs_no_factors(family, kind):
     assert not any(m._forward_pre_hooks or m._forward_hooks for m in supernet.model.modules())
 
 
-@pytest.mark.parametrize("family", ["bert", "distilbert", "gpt2", "llama"])
+@pytest.mark.parametrize("family", ["bert", "distilbert", "gpt2", "llama", "phi", "opt", "gemma2"])
 def test_what_is_gone_is_passed_by(family):
     """A layer without heads, none at all, one without units: tuned where something is left."""
     supernet = Supernet(toy_model(family))
@@ -179,3 +190,23 @@ def test_a_factor_that_is_too_large_ends_the_tuning(monkeypatch):
     fold(untouched.base_model.encoder.layer[0].attention.output.dense, np.array([2.0, 3.0]))
     for one, other in zip(network.parameters(), untouched.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_a_first_layer_that_is_gone_leaves_what_follows_it():
+    """DeBERTa's convolution reads the embeddings, whichever layers are left: tuned where something is."""
+    supernet = Supernet(toy_model("deberta-v2"))
+    plan = Plan.of([LayerPlan(1, Kept.chosen([1, 2]), Kept.first(5)), LayerPlan(2, Kept.first(3), Kept.first(0))])
+    batches = data(supernet.model)
+    network, factors = tuned(supernet, plan, batches)
+    assert set(factors) == {(1, "heads"), (1, "units"), (2, "heads")}
+    fewest = supernet.extract(plan)
+    with torch.no_grad():
+        aim, before, after = (
+            sums(model, path, batches)
+            for model, path in (
+                (supernet.model, "encoder.layer.2.attention.output.LayerNorm"),
+                (fewest, "encoder.layer.2.attention.output.LayerNorm"),
+                (network, "encoder.layer.2.attention.output.LayerNorm"),
+            )
+        )
+    assert float(((after - aim) ** 2).sum()) < float(((before - aim) ** 2).sum())
