@@ -19,12 +19,12 @@ class Squeeze(nn.Module):
         self.reduce = nn.Conv2d(channels, squeezed, 1)
         self.activation = nn.ReLU()
         self.expand = nn.Conv2d(squeezed, channels, 1)
-        self.gate = nn.Hardsigmoid()
 
     def forward(self, images: Tensor) -> Tensor:
         means = images.mean(dim=(2, 3), keepdim=True)
-        weighed: Tensor = images * self.gate(self.expand(self.activation(self.reduce(means))))
-        return weighed
+        told: Tensor = self.expand(self.activation(self.reduce(means)))
+        # The hard sigmoid, spelt out: torch's own cannot be differentiated twice, as GraSP does.
+        return images * (told / 6 + 0.5).clamp(0, 1)
 
 
 class InvertedResidual(nn.Module):

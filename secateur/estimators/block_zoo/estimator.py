@@ -22,7 +22,7 @@ class BlockZooEstimator(Estimator):
 
     @property
     def fingerprint(self) -> str:
-        return digest("block_zoo", self.zoo.fingerprint)
+        return digest("block_zoo", self.zoo.fingerprint, str(self.zoo.settings.recalibrate))
 
     def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
         return [self._one(architecture) for architecture in architectures]

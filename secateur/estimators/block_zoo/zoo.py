@@ -33,8 +33,8 @@ class ZooSettings(Settings):
         "first", "Channels that a block takes from the reference: first, importance, or none.", known=(*ORDERS, NONE)
     )
     distil: bool = option(True, "Match the reference block's answers on the batches, one step each.")
-    learning_rate: float = option(1e-3, "The learning rate of the distillation (Adam).", above=0, most=1)
-    recalibrate: bool = option(False, "Compute the statistics of the assembled network's batch norms anew, on the batches.")
+    learning_rate: float = option(0.03, "The learning rate of the distillation (Adam).", above=0, most=1)
+    recalibrate: bool = option(True, "Compute the statistics of the assembled network's batch norms anew, on the batches.")
     seed: int = option(0, "The seed of the weights of blocks that take none from the reference.", least=0, below=2**32)
 
 
@@ -43,7 +43,7 @@ class BlockZoo:
 
     `batches` are what blocks are distilled on, each with `pixel_values` and `labels`. A block gets the reference's features
     before its stage, and is to give those behind it. Blocks are kept in memory, and in `folder` where there is one, under the
-    zoo's fingerprint: bit for bit the same each time.
+    zoo's fingerprint (of the blocks: what is made of an assembled network is not in it): bit for bit the same each time.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BlockZoo:
             reference.architecture.key,
             str(reference.sizes.as_dict()),
             batch_digest(self.batches),
-            str(self.settings.as_dict()),
+            str({name: value for name, value in self.settings.as_dict().items() if name != "recalibrate"}),
         )
         self.folder = None if folder is None else folder / self.fingerprint
         self._blocks: dict[tuple[int, tuple[int, ...]], Stage] = {}
@@ -109,19 +109,23 @@ class BlockZoo:
             torch.default_generator.manual_seed(zlib.crc32(f"{self.settings.seed} {stage} {expansions}".encode()))
             initialise(block)
 
-    def assemble(self, architecture: Architecture) -> MobileNetwork:
-        """The network of an architecture, in evaluation mode: the reference's stem and head around blocks, all copies."""
+    def assemble(self, architecture: Architecture, recalibrated: bool | None = None) -> MobileNetwork:
+        """The network of an architecture, in evaluation mode: the reference's stem and head around blocks, all copies.
+
+        `recalibrated` says whether its batch norms' statistics are computed anew, whatever the settings say.
+        """
         network = MobileNetwork(architecture, self.reference.sizes)
         network.stem, network.head = copy.deepcopy(self.reference.stem), copy.deepcopy(self.reference.head)
         network.stages = nn.ModuleList(self.block(s, chosen) for s, chosen in enumerate(expansions_of(architecture)))
-        if self.settings.recalibrate:
+        network.to(self.batches[0]["pixel_values"].device)
+        if self.settings.recalibrate if recalibrated is None else recalibrated:
             recalibrate(network, self.batches)
-        return network.to(self.batches[0]["pixel_values"].device).eval()
+        return network.eval()
 
     @torch.no_grad()
-    def score(self, architecture: Architecture) -> float:
+    def score(self, architecture: Architecture, recalibrated: bool | None = None) -> float:
         """The mean accuracy of the assembled network on the batches."""
-        network = self.assemble(architecture)
+        network = self.assemble(architecture, recalibrated)
         shares = [
             float((network(batch["pixel_values"]).argmax(1) == batch["labels"]).double().mean()) for batch in self.batches
         ]
