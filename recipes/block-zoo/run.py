@@ -139,8 +139,9 @@ class Bench:
             add("final_scratch_again", lambda: self.final(fresh(1), 1))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def arguments(about: str) -> argparse.ArgumentParser:
+    """What both scripts take."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--data", default="digits")
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--networks", type=int, default=100)
@@ -159,6 +160,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
+    return parser
+
+
+def main() -> None:
+    parser = arguments(__doc__ or "")
     parser.add_argument("--part", default="0/1", help="k/n: networks k, k + n, k + 2n, …")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
