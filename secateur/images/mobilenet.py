@@ -44,7 +44,7 @@ class InvertedResidual(nn.Module):
         self.residual = layer.stride == 1 and layer.narrow == layer.wide
 
     def forward(self, images: Tensor) -> Tensor:
-        found = self.first(self.expand_norm(self.expand(images)))
+        found: Tensor = self.first(self.expand_norm(self.expand(images)))
         found = self.second(self.depthwise_norm(self.depthwise(found)))
         if self.squeeze is not None:
             found = self.squeeze(found)

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from secateur.tasks.image_data import ImageData
 
 #: The proxies of networks for images, as they are shown.
-IMAGE_PROXIES = ("parameters", "macs", "grad_norm", "snip", "grasp", "fisher", "synflow", "jacob_cov", "naswot", "l2_norm")
-IMAGE_PROXIES += ("block_zoo",)
+IMAGE_PROXIES: tuple[str, ...] = (
+    *("parameters", "macs", "grad_norm", "snip", "grasp", "fisher", "synflow", "jacob_cov", "naswot", "l2_norm"),
+    "block_zoo",
+)
 TITLE = "How well proxies rank trained networks"
 
 
@@ -130,7 +132,7 @@ def judge_image_proxies(
 
 def _judged(name: str, networks: Sequence[Mapping[str, Any]], seconds: Sequence[float], seed: int) -> dict[str, Any]:
     pairs = [(1 - n["accuracy"], n[name]) for n in networks if n[name] is not None and n["accuracy"] is not None]
-    errors, scores = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True)) if pairs else ((), ())
+    errors, scores = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     ranking = rank(errors, scores, shares=(1.0,), rng=generator(seed, "bootstrap", name))[-1] if len(pairs) > 1 else None
     interval = ranking.spearman_interval if ranking else None
     return {
