@@ -57,6 +57,9 @@ QUANTITIES: dict[str, Quantity] = {
     "relu_log_det": Quantity("", "log-determinant of the activation codes' kernel", "max", ("design",)),
     "naswot": Quantity("", "NASWOT: the same with one context, not one text, as an example", "max", ("design",)),
     "l2_norm": Quantity("", "sum of the weight matrices' norms at initialisation", "max", ("design",)),
+    "block_zoo": Quantity(
+        "", "accuracy of the network assembled from remapped and distilled blocks", "max", serves=("images",)
+    ),
     "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy for quality", "max", ()),
 }
 

@@ -70,7 +70,10 @@ TOY_PRUNE: dict[str, object] = {
     "formats": False,
     "fit_seconds": 1.0,
 }
-TOY_PROXIES: dict[str, object] = {"batch": 4, "length": 16}
+TOY_PROXIES: dict[str, object] = {
+    **{"batch": 4, "length": 16},
+    **{"networks": 2, "epochs": 1, "reference_epochs": 1, "factor": 0.05, "batches": 2, "max_train": 130},
+}
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "queries": 10, "workers": 1}
 TOY_PRETRAIN: dict[str, object] = {"cells": 100, "epochs": 1, "width": 8, "batch": 16}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}

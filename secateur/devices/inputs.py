@@ -20,10 +20,13 @@ def dummy_inputs(
     Both are (batch, length), or (batch, 4, length) for multiple choice; for language modelling there is no mask, as texts are
     read without padding and a mask would keep decoders from their causal kernels. Ids are random, the same each time, never
     padding. `mems` are `remembered` states of earlier text for each layer, (batch, remembered, width), where that is not 0.
+    For image classification there are random images of the size that the network names, and no tokens.
     Raises ConfigurationError for sizes below 1 or beyond the model's positions, MeasurementError for a model without
-    a vocabulary.
+    a vocabulary, or one for images that does not name their size.
     """
     Setup(batch=batch, length=length, kind=kind).check()
+    if kind == "image_classification":
+        return _images(model, batch)
     config: Any = getattr(model, "config", None)
     vocabulary = getattr(config, "vocab_size", None)
     if not isinstance(vocabulary, int) or vocabulary < 2:
@@ -50,3 +53,12 @@ def dummy_inputs(
             raise MeasurementError(f"`{type(model).__name__}` has no memory of earlier text.")
         found["mems"] = tuple(torch.zeros(batch, remembered, config.width, device=device) for _ in config.heads)
     return found
+
+
+def _images(model: nn.Module, batch: int) -> dict[str, Any]:
+    shape = getattr(model, "image_shape", None)
+    if not isinstance(shape, tuple):
+        raise MeasurementError(f"`{type(model).__name__}` has no `image_shape`: channels, height and width of its images.")
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    pixels = torch.randn((batch, *shape), generator=torch.Generator().manual_seed(0))
+    return {"pixel_values": pixels.to(device)}

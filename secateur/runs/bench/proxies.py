@@ -9,22 +9,25 @@ from secateur.errors import ConfigurationError
 from secateur.paths import no_folder, reason
 from secateur.report.terminal import echo
 from secateur.runs.bench.checking import count_notes
+from secateur.runs.bench.image_proxies import ImageProxySettings
 from secateur.runs.bench.judging import TRUE, judge
 from secateur.runs.bench.material import gather
 from secateur.runs.bench.results import SCORES, ProxyStudy, notes
 from secateur.runs.bench.scoring import CUTS, ScoreFile, proxy_names, score_table
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_BATCH, MOST_TOKENS, Settings, option
+from secateur.settings import MOST_BATCH, MOST_TOKENS, option
 from secateur.spaces.decoder_sizes import MOST_VOCABULARY
 from secateur.tables import read_trained
 from secateur.writing import check_writable
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxySettings(Settings):
+class ProxySettings(ImageProxySettings):
     """The settings of `secateur bench proxies`."""
 
-    to: Path = option(about="Folder for scores, rankings and the page; scores already there are not computed again.")
+    to: Path | None = option(
+        None, "Folder for scores, rankings and the page; scores already there are not computed again. A table needs it."
+    )
     proxy: list[str] | None = option(None, "A proxy, or partial_training; repeat it for several. All by default.")
     source: list[str] | None = option(None, "Only rows of this source (random, homogeneous, search, …); repeat it for several.")
     partial: list[float] | None = option(
@@ -48,7 +51,7 @@ class ProxySettings(Settings):
         found = super().contradictions()
         if self.tokenizer is not None and self.text is None:
             found.append("`tokenizer` needs a text: give --text too.")
-        return found + no_folder(self.to)
+        return found + (no_folder(self.to) if self.to is not None else [])
 
 
 def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> ProxyStudy:
@@ -58,6 +61,8 @@ def judge_proxies(path: Path, settings: ProxySettings, progress: Progress) -> Pr
     """
     names = proxy_names(settings.proxy or (), settings.partial or CUTS)
     s, to = settings.check(), settings.to
+    if to is None:
+        raise ConfigurationError("`to` must be given with a table: the folder for scores, rankings and the page.")
     read = read_trained(path)
     table = read.only(s.source) if s.source else read
     networks = table.averaged()

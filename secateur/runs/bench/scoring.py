@@ -192,7 +192,9 @@ COUNTS: dict[str, Callable[[_Network], float]] = {
     "macs": lambda n: decoder_counts.macs(n.architecture, n.material.sizes, *n.material.size),
 }
 #: The other proxies: scores of a network that is built.
-LOW_COST = tuple(name for name, q in QUANTITIES.items() if q.direction == "max" and name not in COUNTS)
+LOW_COST = tuple(
+    name for name, q in QUANTITIES.items() if q.direction == "max" and name not in COUNTS and "images" not in q.serves
+)
 
 
 def partial_name(cut: float) -> str:

@@ -1,0 +1,207 @@
+"""The tables of README.md, computed from the CSV files beside it.
+
+python recipes/block-zoo/tables.py                  # writes them into README.md, between their marks; a test keeps them equal
+python recipes/block-zoo/tables.py runs/block-zoo   # first keeps a run's rows here: networks.csv, seconds.csv, search.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata, spearmanr
+
+from secateur.rng import generator
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from rows import filled as filled_with  # noqa: E402
+from rows import markdown, rows_of  # noqa: E402
+
+FINALS = {"final_scratch": "scratch", "final_remapped": "remapped", "final_distilled": "distilled"}
+#: Lee et al. (2022), table 1: Spearman's correlation on 40 networks with final accuracies from scratch, remapped, distilled.
+PAPER = {
+    "grad_norm": (0.540, 0.739, 0.679),
+    "fisher": (0.422, 0.578, 0.523),
+    "snip": (0.408, 0.610, 0.573),
+    "synflow": (0.208, 0.449, 0.416),
+    "naswot": (0.785, 0.765, 0.749),
+    "macs": (0.328, 0.490, 0.556),
+    "l2_norm": (0.070, 0.275, 0.249),
+    "remapped": (0.275, 0.214, 0.343),
+    "distilled_20": (0.216, 0.232, 0.202),
+    "zoo_20": (0.797, 0.893, 0.887),
+}
+PROXIES = ("parameters", "macs", "grad_norm", "snip", "grasp", "fisher", "synflow", "jacob_cov", "naswot", "l2_norm")
+ABLATIONS = {
+    "remapped": "remapped, not distilled",
+    "remapped_importance": "the same, channels by importance",
+    "remapped_kept": "remapped, batch norms as they were",
+    "distilled_20": "distilled from random weights, 20 batches",
+    "distilled_40": "the same, 40 batches",
+    "distilled_20_kept": "20 batches, batch norms as they were",
+    "zoo_20": "remapped and distilled, 20 batches: the block zoo",
+    "zoo_importance": "the same, channels by importance",
+    "zoo_20_kept": "the block zoo, batch norms as they were",
+}
+CURVE = ("remapped", "zoo_1", "zoo_5", "zoo_10", "zoo_20")
+OURS, SAMPLES = "zoo_20", 2000
+MISSING = "–"
+
+
+def keep(run: Path, folder: Path = HERE) -> None:
+    """A row per network that is done, and the mean seconds of each quantity, of a run's rows."""
+    rows = [row for path in sorted(run.glob("rows-*.csv")) for row in rows_of(path)]
+    names = list(dict.fromkeys(row["quantity"] for row in rows))
+    networks: dict[int, dict[str, str]] = {}
+    for row in rows:
+        networks.setdefault(int(row["network"]), {})[row["quantity"]] = row["value"]
+    whole = [number for number, values in sorted(networks.items()) if number < 0 or all(f in values for f in FINALS)]
+    with (folder / "networks.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["network", *names], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"network": number, **networks[number]} for number in whole)
+    with (folder / "seconds.csv").open("w", newline="", encoding="utf-8") as file:
+        file.write("quantity,seconds\n")
+        for name in names:
+            spent = [float(row["seconds"]) for row in rows if row["quantity"] == name and int(row["network"]) in whole]
+            file.write(f"{name},{np.mean(spent):.4f}\n")
+    if (run / "search.csv").is_file():
+        shutil.copyfile(run / "search.csv", folder / "search.csv")
+
+
+def columns(folder: Path = HERE) -> dict[str, np.ndarray]:
+    """Quantity → its values by network, NaN where there is none."""
+    rows = [row for row in rows_of(folder / "networks.csv") if int(row["network"]) >= 0]
+    return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "network"}
+
+
+def correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's, over the networks that have both; 0 where one of them is constant."""
+    there = np.isfinite(one) & np.isfinite(other)
+    one, other = one[there], other[there]
+    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return 0.0
+    return float(spearmanr(one, other).statistic)
+
+
+def bootstrapped(values: dict[str, np.ndarray], names: tuple[str, ...], final: str) -> dict[str, np.ndarray]:
+    """Name → its correlation in each of the resamples, which are the same for all names: differences are paired."""
+    count, rng = len(values[final]), generator(0, "block zoo", final)
+    drawn = rng.integers(0, count, size=(SAMPLES, count))
+    return {name: np.array([_ranked(values[name][rows], values[final][rows]) for rows in drawn]) for name in names}
+
+
+def _ranked(one: np.ndarray, other: np.ndarray) -> float:
+    there = np.isfinite(one) & np.isfinite(other)
+    a, b = rankdata(one[there]), rankdata(other[there])
+    return 0.0 if np.ptp(a) == 0 or np.ptp(b) == 0 else float(np.corrcoef(a, b)[0, 1])
+
+
+def _seconds(folder: Path = HERE) -> dict[str, float]:
+    return {row["quantity"]: float(row["seconds"]) for row in rows_of(folder / "seconds.csv")}
+
+
+def _line(name: str, shown: str, values: dict[str, np.ndarray], resampled: dict[str, dict[str, np.ndarray]]) -> list[str]:
+    cells = [shown]
+    for place, final in enumerate(FINALS):
+        draws = resampled[final]
+        cell = f"{correlation(values[name], values[final]):.3f} ± {draws[name].std():.3f}"
+        if name != OURS:
+            better = (draws[OURS] > draws[name]).mean()
+            cell += f" ({better:.0%})"
+        cells.append(cell)
+        cells.append(f"{PAPER[name][place]:.3f}" if name in PAPER else MISSING)
+    return [*cells, f"{_seconds()[name]:.2f}"]
+
+
+def _correlations(names: dict[str, str]) -> str:
+    values = columns()
+    every = tuple(dict.fromkeys((*names, OURS)))
+    resampled = {final: bootstrapped(values, every, final) for final in FINALS}
+    header = ["proxy", *(h for shown in FINALS.values() for h in (f"{shown}, here", "paper")), "seconds a network"]
+    return markdown(header, [_line(name, shown, values, resampled) for name, shown in names.items()])
+
+
+def proxies() -> str:
+    """Every proxy, and the zoo: correlation with each final accuracy."""
+    return _correlations({OURS: "**block zoo**", **{name: name for name in PROXIES}})
+
+
+def ablations() -> str:
+    return _correlations(ABLATIONS)
+
+
+def curve() -> str:
+    """Correlation by the number of batches."""
+    values = columns()
+    lines = []
+    for name in CURVE:
+        found = [f"{correlation(values[name], values[final]):.3f}" for final in FINALS]
+        batches = name.removeprefix("zoo_").replace("remapped", "0")
+        lines.append([batches, *found, f"{np.nanmean(values[name]):.3f}"])
+    return markdown(["batches", *FINALS.values(), "mean accuracy of the assembled networks"], lines)
+
+
+def spread() -> str:
+    """How the networks differ, and how much a second seed agrees."""
+    values = columns()
+    lines = []
+    for final, shown in FINALS.items():
+        v = values[final]
+        ends = f"{v.min():.3f}…{v.max():.3f}"
+        lines.append([shown, str(len(v)), f"{v.mean():.3f}", f"{v.std(ddof=1):.3f}", ends])
+    again, first = values["final_scratch_again"], values["final_scratch"]
+    twice = np.isfinite(again)
+    noise = np.std(again[twice] - first[twice], ddof=1) / np.sqrt(2)
+    told = f"scratch, two seeds: Spearman {correlation(first, again):.3f}, deviation of a seed {noise:.3f}"
+    lines.append([told, str(int(twice.sum())), MISSING, MISSING, MISSING])
+    header = ["training from", "networks", "mean test accuracy", "deviation between networks", "least and most"]
+    return markdown(header, lines)
+
+
+def search() -> str:
+    """Of each budget what the search found, and the mean of random networks."""
+    rows, lines = rows_of(HERE / "search.csv"), []
+    for budget in dict.fromkeys(row["budget"] for row in rows):
+        here = [row for row in rows if row["budget"] == budget]
+        for by in ("search", "random"):
+            group = [row for row in here if row["found_by"] == by]
+            if not group:
+                continue
+            means = [
+                np.mean([float(row[name]) for row in group]) for name in ("parameters", "block_zoo", "scratch", "distilled")
+            ]
+            best = max(float(row["distilled"]) for row in group)
+            shown = [f"{means[0]:,.0f}", *(f"{m:.3f}" for m in means[1:]), f"{best:.3f}"]
+            lines.append([f"{float(budget):.0%}", f"{by} ({len(group)})", *shown])
+    header = ["budget", "networks", "parameters", "block zoo", "from scratch", "from the zoo's blocks", "the best of these"]
+    return markdown(header, lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "spread": spread,
+    "proxies": proxies,
+    "ablations": ablations,
+    "curve": curve,
+    "search": search,
+}
+
+
+def filled(page: str) -> str:
+    return filled_with(page, TABLES)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        keep(Path(sys.argv[1]))
+    page = HERE / "README.md"
+    page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The recipe of the block zoo: it runs, goes on where it was stopped, and its page is computed from its tables."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "block-zoo"
+SMALL = ["--data", "digits", "--factor", "0.05", "--epochs", "1", "--reference-epochs", "1"]
+SMALL += ["--images", "100", "--batch", "50", "--proxy-batches", "1"]
+
+
+def test_the_page_has_the_tables_of_the_files(load_recipe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, tables = (FOLDER / "README.md").read_text(encoding="utf-8"), load_recipe("block-zoo/tables.py")
+    for name, table in tables.TABLES.items():
+        assert f"<!-- {name} -->\n{table()}\n<!-- end -->" in page
+
+
+def test_correlations_are_those_of_ranks(load_recipe: Any) -> None:
+    tables = load_recipe("block-zoo/tables.py")
+    one, other = np.array([1.0, 2.0, 3.0, np.nan, 5.0]), np.array([10.0, 30.0, 20.0, 5.0, 40.0])
+    # ranks 1 2 3 4 and 1 3 2 4: 1 − 6 · 2 / (4 · 15)
+    assert tables.correlation(one, other) == pytest.approx(0.8)
+    assert tables.correlation(one, np.ones(5)) == 0.0
+    values = {"a": other, "final": other, "b": -other}
+    drawn = tables.bootstrapped(values, ("a", "b"), "final")
+    assert np.allclose(drawn["a"], 1.0)
+    assert np.allclose(drawn["b"], -1.0)
+
+
+@pytest.mark.slow
+def test_two_networks_are_scored_and_trained_and_not_again(
+    load_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = load_recipe("block-zoo/run.py")
+    monkeypatch.setattr(run, "CURVE", (20,))
+    monkeypatch.setattr(run, "PROXIES", ("synflow",))
+    monkeypatch.setattr(run, "zoo_settings", lambda: {n: (2, s) for n, (_, s) in _few(run).items()})
+    monkeypatch.setattr(sys, "argv", ["run.py", "--to", str(tmp_path), "--networks", "2", "--repeated", "1", *SMALL])
+    run.main()
+    file = tmp_path / "rows-0-of-1.csv"
+    first = file.read_text()
+    rows = list(csv.DictReader(first.splitlines()))
+    assert {row["quantity"] for row in rows if row["network"] == "0"} >= {"synflow", "zoo_20", "final_scratch_again"}
+    assert all(0 <= float(row["value"]) <= 1 for row in rows if row["quantity"].startswith(("final", "zoo", "reference")))
+    monkeypatch.setattr(run, "train_images", None)
+    run.main()
+    assert file.read_text() == first
+
+
+def _few(run: Any) -> dict[str, Any]:
+    return {"zoo_20": (20, run.ZooSettings()), "remapped": (20, run.ZooSettings(distil=False))}
