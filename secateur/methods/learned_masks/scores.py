@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from secateur.methods.learned_masks.step import step
+from secateur.supernet.step import step
 from secateur.spaces.pruning import Shape
 
 #: Units of a group, about: those of like importance in a layer.

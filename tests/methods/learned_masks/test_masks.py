@@ -8,7 +8,7 @@ import torch
 
 from secateur.methods.learned_masks.scores import BEGIN, Scores, Switches
 from secateur.methods.learned_masks.spending import STEEP, Descent, cost, penalty, threshold_for
-from secateur.methods.learned_masks.step import step
+from secateur.supernet.step import step
 from secateur.methods.learned_masks.switching import switched
 from secateur.methods.prices import Prices, within_sizes
 from secateur.objectives import Bound
