@@ -11,7 +11,7 @@ from secateur.errors import ConfigurationError, MissingExtraError, SecateurError
 from secateur.tasks.columns import SAMPLE, check_kind, find_columns, rename, text_columns
 from secateur.tasks.files import read_table
 from secateur.tasks.sources import Source, refuse_labels, resolve
-from secateur.tasks.task import KINDS, check_metric
+from secateur.tasks.task import TEXT_KINDS, check_metric
 
 _Found = TypeVar("_Found")
 
@@ -42,7 +42,7 @@ def check_data(
     columns = attempt(lambda: text_columns(text))
     source = attempt(lambda: resolve(data))
     if source is not None:
-        known_kind = kind if kind in KINDS else None
+        known_kind = kind if kind in TEXT_KINDS else None
         attempt(lambda: _check_content(source, columns, label, known_kind))
         attempt(lambda: _check_metric(source, metric, known_kind))
     return faults

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ConfigurationError, DataError, UnknownNameError
-from secateur.tasks.task import KINDS, Task
+from secateur.tasks.task import TEXT_KINDS, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +44,9 @@ def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def check_kind(kind: str | None) -> None:
-    """Raises UnknownNameError for a kind of task that there is not."""
-    if kind is not None and kind not in KINDS:
-        raise UnknownNameError("kind", kind, KINDS)
+    """Raises UnknownNameError for a kind of task on texts that there is not."""
+    if kind is not None and kind not in TEXT_KINDS:
+        raise UnknownNameError("kind", kind, TEXT_KINDS)
 
 
 def find_columns(

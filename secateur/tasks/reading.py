@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import ConfigurationError, DataError
-from secateur.rng import generator
+from secateur.errors import DataError
 from secateur.tasks.columns import Columns, check_kind, choice_names, find_columns, read_texts, text_columns
 from secateur.tasks.examples import SPLITS, Examples, TaskData, prepare_tokenizer, tokenise
 from secateur.tasks.files import read_text
 from secateur.tasks.labels import Labels, check_labels, infer_kind, label_strings, refuse_constant
 from secateur.tasks.language_modelling import blocks, cut
 from secateur.tasks.sources import Source, read, refuse_labels, resolve
-from secateur.tasks.splits import Rows, held_out, take
+from secateur.tasks.splits import check_shares, divide, sample
 from secateur.tasks.task import KINDS, Task
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ def load_task(
     Raises DataError, UnknownNameError or ConfigurationError where something is wrong with what was given.
     """
     limits = {"train": max_train, "validation": max_validation, "test": max_test}
-    _check_settings(max_length, {"validation_share": validation_share, "test_share": test_share}, limits)
+    faults = [] if max_length >= 2 else [f"`max_length` must be at least 2 tokens, got {max_length}."]
+    check_shares(validation_share, test_share, limits, faults)
     check_kind(kind)
     chosen_text = text_columns(text)
     source = resolve(data)
@@ -77,28 +77,23 @@ def load_task(
         where = source.path(split)
         read_rows[split] = read_texts(tables[split], columns, where), labels.encode(spelt[split], where)
         refuse_constant(spelt[split], labels.column, where)
-    train_rows = _divide(roles, read_rows["train"][1], task, seed, validation_share, test_share, source.path("train"))
+    targets = read_rows["train"][1]
+    classes = targets if task.kind == "classification" else None
+    shares = {"test": test_share, "validation": validation_share}
+    train_rows = divide(roles, len(targets), classes, seed, shares, source.path("train"))
 
     examples: dict[str, Examples] = {}
     for role in SPLITS:
         split = roles.get(role, "train")
         texts, targets = read_rows[split]
         rows = train_rows[role] if split == "train" else np.arange(len(targets))
-        rows = _sample(rows, targets if task.kind == "classification" else None, limits[role], seed, role)
+        rows = sample(rows, targets if task.kind == "classification" else None, limits[role], seed, role)
         examples[role] = tokenise(
             tokenizer, task, {c: [t[r] for r in rows] for c, t in texts.items()}, targets[rows].tolist(), max_length
         )
     return TaskData(
         task, **examples, tokenizer=tokenizer, max_length=max_length, num_labels=task.num_labels, label_names=task.label_names
     )
-
-
-def _check_settings(max_length: int, shares: dict[str, float], limits: dict[str, int | None]) -> None:
-    faults = [] if max_length >= 2 else [f"`max_length` must be at least 2 tokens, got {max_length}."]
-    faults += [f"`{name}` must lie between 0 and 1, got {share:g}." for name, share in shares.items() if not 0 < share < 1]
-    faults += [f"`max_{name}` must be at least 1, got {n}." for name, n in limits.items() if n is not None and n < 1]
-    if faults:
-        raise ConfigurationError(faults)
 
 
 def _describe(
@@ -158,43 +153,6 @@ def _assign(source: Source, tables: dict[str, pd.DataFrame], spelt: dict[str, li
     return {"train": "train"}
 
 
-def _divide(
-    roles: dict[str, str],
-    targets: np.ndarray,
-    task: Task,
-    seed: int,
-    validation_share: float,
-    test_share: float,
-    where: str,
-) -> dict[str, Rows]:
-    """The rows of the training table that each role gets; the test share is held out first."""
-    classes = targets if task.kind == "classification" else None
-    parts: dict[str, Rows] = {}
-    rows: Rows = np.arange(len(targets))
-    for role, share in (("test", test_share), ("validation", validation_share)):
-        if role in roles:
-            continue
-        stratum = classes[rows] if classes is not None else None
-        out, rest = take(held_out(share, len(rows)), len(rows), generator(seed, "tasks", role), stratum)
-        parts[role], rows = rows[out], rows[rest]
-    parts["train"] = rows
-    if min(map(len, parts.values())) < 2:  # one example tells nothing: whatever is scored on it is right or wrong
-        raise DataError(f"`{where}` has {len(targets)} rows: too few to split into {_and(parts)}. At least ten are needed.")
-    return parts
-
-
-def _and(names: Iterable[str]) -> str:
-    *most, last = sorted(names, key=SPLITS.index)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _sample(rows: Rows, classes: np.ndarray | None, limit: int | None, seed: int, role: str) -> Rows:
-    if limit is None or limit >= len(rows):
-        return rows
-    stratum = classes[rows] if classes is not None else None
-    return rows[take(limit, len(rows), generator(seed, "tasks", "sample", role), stratum)[0]]
-
-
 def _load_language(
     source: Source,
     tokenizer: Any,
@@ -229,7 +187,7 @@ def _load_language(
         train, validation = cut(train, validation_share, source.path("train"))
     parts = {"train": train, "validation": validation, "test": test}
     for role, examples in parts.items():
-        rows = _sample(np.arange(len(examples)), None, limits[role], seed, role)
+        rows = sample(np.arange(len(examples)), None, limits[role], seed, role)
         if len(rows) < len(examples):
             parts[role] = Examples({name: [values[row] for row in rows] for name, values in examples.columns.items()})
     metrics, main = KINDS["language_modelling"]

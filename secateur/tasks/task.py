@@ -12,13 +12,17 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "regression": (("spearman", "pearson"), "spearman"),
     "multiple_choice": (("accuracy",), "accuracy"),
     "language_modelling": (("token_accuracy", "perplexity"), "token_accuracy"),
+    "image_classification": (("accuracy",), "accuracy"),
 }
+#: The kinds whose examples are texts.
+TEXT_KINDS = tuple(kind for kind in KINDS if kind != "image_classification")
 #: What an error can be 1 minus of, per kind; and the name that stands for what the pruning papers report.
 ERRORS: dict[str, tuple[str, ...]] = {
     "classification": ("accuracy", "f1", "matthews"),
     "regression": ("spearman", "pearson"),
     "multiple_choice": ("accuracy",),
     "language_modelling": ("token_accuracy",),
+    "image_classification": ("accuracy",),
 }
 PAPERS = "papers"
 
@@ -34,7 +38,7 @@ class Task:
     """What a network is asked to do.
 
     `text` are the one or two columns it reads, `label` the column it must tell. A multiple-choice task also has `choices`, one
-    column per answer: answer i is read as the pair (first text, second text + answer i).
+    column per answer: answer i is read as the pair (first text, second text + answer i). Of images there are no columns.
     """
 
     name: str

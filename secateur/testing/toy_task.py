@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from secateur.errors import ConfigurationError
 from secateur.rng import Generator, generator
 from secateur.tasks.examples import Examples, TaskData, tokenise
-from secateur.tasks.task import KINDS, Task
+from secateur.tasks.task import KINDS, TEXT_KINDS, Task
 from secateur.testing.toy_tokenizer import toy_tokenizer
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def toy_task_data(
     Texts have `shortest` to `longest` words. What is to be told can be learned: the class is in the first word (of three
     classes), the number is a sum over the words, the right answer repeats the question's first word, and texts count upwards.
     """
-    if kind not in KINDS:
-        raise ConfigurationError(f"`kind` must be one of {', '.join(KINDS)}, got `{kind}`.")
+    if kind not in TEXT_KINDS:
+        raise ConfigurationError(f"`kind` must be one of {', '.join(TEXT_KINDS)}, got `{kind}`.")
     metrics, main = KINDS[kind]
     labels = {"classification": 3, "regression": 1, "multiple_choice": len(CHOICES)}.get(kind)
     task = Task(

@@ -1,0 +1,103 @@
+"""From what the user names to images in splits: the way into this package for tasks on images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateur.errors import DataError
+from secateur.tasks.examples import SPLITS
+from secateur.tasks.image_files import Album, read_album
+from secateur.tasks.splits import check_shares, divide, sample
+from secateur.tasks.task import KINDS, Task
+
+if TYPE_CHECKING:
+    from secateur.tasks.image_data import ImageData
+
+
+def load_images(
+    data: str | Path,
+    *,
+    seed: int = 0,
+    validation_share: float = 0.3,
+    test_share: float = 0.2,
+    max_train: int | None = None,
+    max_validation: int | None = None,
+    max_test: int | None = None,
+) -> ImageData:
+    """The images of a classification task, in splits. The same arguments give the same splits.
+
+    `data` is one of these; an existing path wins over a name:
+
+    - a folder with a sub-folder of PNG or JPEG files for each class, or with folders `train`, `validation` and `test` of such;
+    - an .npz file with `images` (n, height, width) or (n, height, width, channels), of bytes or floating point, and `labels`
+      (n,); also `validation_images`, `validation_labels`, `test_images`, `test_labels`, and `label_names` for labels from 0 on;
+    - `digits`: scikit-learn's 1,797 handwritten digits of 8 × 8 pixels.
+
+    A split that is there is used as it is, but a validation set without a test set is the test set, as with texts. Others are
+    held out of the training images: `test_share` of them first, then `validation_share` of what is left, by class and seed;
+    `max_train` and its like sample after that.
+
+    Raises DataError, UnknownNameError or ConfigurationError where something is wrong with what was given.
+    """
+    import torch
+
+    from secateur.tasks.image_data import ImageData, Images
+
+    limits = {"train": max_train, "validation": max_validation, "test": max_test}
+    check_shares(validation_share, test_share, limits)
+    album = read_album(data)
+    names = _names(album)
+    splits = dict(album.splits)
+    if "test" not in splits and "validation" in splits:
+        splits["test"] = splits.pop("validation")
+    shape = splits["train"].pixels.shape[1:]
+    for pictures in splits.values():
+        if pictures.pixels.shape[1:] != shape:
+            raise DataError(
+                f"the images of `{pictures.where}` are {_size(pictures.pixels.shape[1:])}, those for training {_size(shape)}: "
+                "images must be of equal size and colours."
+            )
+        _check_classes(pictures.labels, names, pictures.where)
+    numbers = {name: number for number, name in enumerate(names)}
+    labels = {split: np.array([numbers[name] for name in p.labels], dtype=np.int64) for split, p in splits.items()}
+    train = splits["train"]
+    shares = {"test": test_share, "validation": validation_share}
+    rows = divide(splits, len(train.labels), labels["train"], seed, shares, train.where, "images")
+    images = {}
+    for role in SPLITS:
+        source = role if role in splits else "train"
+        found = rows[role] if source == "train" else np.arange(len(labels[source]))
+        found = sample(found, labels[source], limits[role], seed, role)
+        pixels = np.ascontiguousarray(splits[source].pixels[found].transpose(0, 3, 1, 2))
+        images[role] = Images(torch.from_numpy(pixels), torch.from_numpy(labels[source][found]))
+    metrics, main = KINDS["image_classification"]
+    task = Task(album.name, "image_classification", metrics, main, (), None, len(names), names)
+    return ImageData(task, **images, label_names=names)
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    height, width, channels = shape
+    return f"{width} × {height} with {channels} channel{'s' * (channels > 1)}"
+
+
+def _names(album: Album) -> tuple[str, ...]:
+    """The classes: those that the data name, or those of the training images."""
+    there = set(album.splits["train"].labels.tolist())
+    names = album.classes or tuple(sorted(there))
+    if len(names) < 2:
+        raise DataError(f"`{album.splits['train'].where}` has one class, `{names[0]}`: at least two are needed.")
+    for name in names:
+        if name not in there:
+            raise DataError(
+                f"the class `{name}` has no images in `{album.splits['train'].where}`: add some, or remove the class."
+            )
+    return names
+
+
+def _check_classes(labels: np.ndarray, names: tuple[str, ...], where: str) -> None:
+    unknown = sorted(set(labels.tolist()) - set(names))
+    if unknown:
+        raise DataError(f"`{where}` has the class `{unknown[0]}`, which no image for training has. Known: {', '.join(names)}.")
