@@ -19,11 +19,10 @@ class CellTraining(Settings):
     """The text's numbers, but for epochs and batches, which are for small data on a CPU."""
 
     batch: int = option(64, "Images per step.", least=2, most=MOST_BATCH)
-    pad: int = option(0, "Shift training images by up to so many pixels at random.", least=0, most=1024, panel=_TUNING)
-    flip: bool = option(False, "Mirror training images at random.", panel=_TUNING)
-    cutout: int = option(
-        0, "Side of a square that is cut out of each image while fine-tuning.", least=0, most=1024, panel=_TUNING
+    pad: int = option(
+        0, "Shift training images at random, by up to this many pixels.", least=0, most=1024, panel=_SUPERNET
     )
+    flip: bool = option(False, "Mirror training images at random, left to right.", panel=_SUPERNET)
     epochs: int = option(30, "Epochs of the super-network.", least=1, most=MOST_EPOCHS, panel=_SUPERNET)
     warm_up: int = option(
         3, "Epochs in which the architecture waits for the weights.", least=0, most=MOST_EPOCHS, panel=_SUPERNET
