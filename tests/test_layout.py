@@ -32,7 +32,7 @@ LAYOUT = [
     ["search"],
     ["anatomy"],
     ["supernet"],
-    ["decoders"],
+    ["decoders", "cells"],
     ["tasks"],
     ["training"],
     ["checkpoints"],

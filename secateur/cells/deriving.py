@@ -83,7 +83,8 @@ def extract(supernet: CellSupernet, architecture: Architecture) -> CellNetwork:
     stem = supernet.stack.stem[0].out_channels
     columns: list[Tensor] = [torch.arange(stem), torch.arange(stem)]  # of what the cells before give, what is still there
     for cell, source in zip(network.stack.cells, supernet.stack.cells, strict=True):
-        assert isinstance(cell, Cell) and isinstance(source, Cell)
+        assert isinstance(cell, Cell)
+        assert isinstance(source, Cell)
         for place, module in cell.before.items():
             _copy(source.before[place], module, columns[int(place)])
         for edge in cell.edges:
@@ -113,5 +114,3 @@ def _copy(source: nn.Module, target: nn.Module, columns: Tensor | None = None) -
                 other.kept = (one.scores > one.threshold)[:, rows].clone()
         elif isinstance(one, nn.BatchNorm2d):
             other.load_state_dict(one.state_dict())
-
-

@@ -34,7 +34,7 @@ class Sizes:
 
 
 class Cell(nn.Module):
-    """One cell. `inputs`: the channels of the two cells before; `halved`: whether the nearer one is half as large as the other."""
+    """One cell. `inputs`: the channels of the two cells before; `halved`: whether the nearer one is half as large."""
 
     def __init__(self, edges: Edges, inputs: tuple[int, int], channels: int, stride: int, halved: bool) -> None:
         super().__init__()

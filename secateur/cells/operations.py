@@ -33,8 +33,8 @@ class Convolution(nn.Conv2d):
             return self.weight * step(self.scores - self.threshold)
         return self.weight if self.kept is None else self.weight * self.kept
 
-    def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.effective(), None)
+    def forward(self, states: Tensor) -> Tensor:
+        return self._conv_forward(states, self.effective(), None)
 
     @property
     def counted(self) -> int:

@@ -39,7 +39,7 @@ class CellSupernet(nn.Module):
         self.sizes, self.nodes, self.encoding, self.operations = sizes, nodes, encoding, tuple(operations)
         self.places = places(nodes)
         every = tuple(Edge(s, t, 1.0, tuple((name, 1.0) for name in self.operations)) for s, t in self.places)
-        self.stack = Stack({role: every for role in ROLES}, sizes, seed)
+        self.stack = Stack(dict.fromkeys(ROLES, every), sizes, seed)
         drawn = torch.Generator().manual_seed(seed)
         count = len(self.places)
         self.alphas, self.betas = nn.ParameterDict(), nn.ParameterDict()

@@ -40,9 +40,7 @@ def train_supernet(
     given: dict[str, Any] = {"generator": generator, "augment": augment, "whole": True}
     endless = None if others is None else _again(lambda: data.batches(others, settings.batch, **given))
     weights, parameters = supernet.weights(), supernet.architecture_parameters()
-    sgd = torch.optim.SGD(
-        weights, settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
-    )
+    sgd = torch.optim.SGD(weights, settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay)
     adam = torch.optim.Adam(
         parameters, settings.architecture_rate, betas=(0.5, 0.999), weight_decay=settings.architecture_decay
     )
@@ -95,9 +93,7 @@ def train_masks(
 
     augment = settings.part(Augmentation) if settings.pad or settings.flip else None
     given: dict[str, Any] = {"generator": generator, "augment": augment, "whole": True}
-    return _epochs(
-        supernet, settings.mask_epochs, lambda: data.batches("train", settings.batch, **given), one, after_epoch
-    )
+    return _epochs(supernet, settings.mask_epochs, lambda: data.batches("train", settings.batch, **given), one, after_epoch)
 
 
 def divided(images: Images, share: float, generator: torch.Generator) -> tuple[Images, Images]:

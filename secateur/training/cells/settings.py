@@ -19,9 +19,7 @@ class CellTraining(Settings):
     """The text's numbers, but for epochs and batches, which are for small data on a CPU."""
 
     batch: int = option(64, "Images per step.", least=2, most=MOST_BATCH)
-    pad: int = option(
-        0, "Shift training images at random, by up to this many pixels.", least=0, most=1024, panel=_SUPERNET
-    )
+    pad: int = option(0, "Shift training images at random, by up to this many pixels.", least=0, most=1024, panel=_SUPERNET)
     flip: bool = option(False, "Mirror training images at random, left to right.", panel=_SUPERNET)
     epochs: int = option(30, "Epochs of the super-network.", least=1, most=MOST_EPOCHS, panel=_SUPERNET)
     warm_up: int = option(
@@ -61,7 +59,9 @@ class CellTraining(Settings):
     mask_start: float = option(1e-2, "Where masks begin.", above=0, most=10, panel=_MASKS)
     threshold: float = option(5e-3, "What masks must be above to keep something.", least=0, most=10, panel=_MASKS)
     tune_epochs: int = option(30, "Epochs of fine-tuning.", least=1, most=MOST_EPOCHS, panel=_TUNING)
-    tune_rate: float = option(0.05, "Learning rate of fine-tuning, at first; falls as a cosine.", above=0, most=10, panel=_TUNING)
+    tune_rate: float = option(
+        0.05, "Learning rate of fine-tuning, at first; falls as a cosine.", above=0, most=10, panel=_TUNING
+    )
 
     def contradictions(self) -> list[str]:
         found = super().contradictions()
