@@ -1,4 +1,4 @@
-"""A run is a list of stages with a journal: one loop goes through those not done. The search is a stage of those that search."""
+"""A run is a list of stages with a journal: one loop goes through those not done. Runs that search have a stage for it."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class CellsRun(RunFolder):
             cells = edges_of(architecture)
             top = max(edge.target for edges in cells.values() for edge in edges)
             return weighted(cells) == architecture and top < 2 + self.configuration.nodes
-        except (SecateurError, TypeError, ValueError):
+        except (SecateurError, KeyError, TypeError, ValueError):
             return False
 
     @property

@@ -47,7 +47,7 @@ class CellsSettings(CellTraining, RunSettings):
     )
     preset: str = option(
         "default",
-        "Where the values you do not give come from: default, or yan2022 (the paper's setup on CIFAR-10; needs a GPU).",
+        "Where the values you do not give come from: default, or yan2022 (the paper's setup for CIFAR-10, for a GPU).",
     )
     max_train: int | None = option(None, "Use at most this many training images.", least=2, most=MOST_EXAMPLES, panel=_DATA)
     max_validation: int | None = option(
@@ -55,9 +55,7 @@ class CellsSettings(CellTraining, RunSettings):
     )
     max_test: int | None = option(None, "Use at most this many test images.", least=2, most=MOST_EXAMPLES, panel=_DATA)
     cells: int = option(3, "Cells one after the other; two of them halve the images.", least=3, most=100, panel=_NETWORK)
-    channels: int = option(
-        8, "Channels of the first cell; doubled where images are halved.", least=2, most=4096, panel=_NETWORK
-    )
+    channels: int = option(8, "Channels of the first cell; halved images double them.", least=2, most=4096, panel=_NETWORK)
     nodes: int = option(4, "Nodes of a cell.", least=1, most=MOST_NODES, panel=_NETWORK)
     encoding: str = option(
         "multi-level",

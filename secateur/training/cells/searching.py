@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from secateur.cells.supernet import CellSupernet
-from secateur.errors import EvaluationFailure
+from secateur.errors import DataError, EvaluationFailure
 from secateur.spaces.cells.darts import ROLES
 from secateur.tasks.image_data import ImageData, Images
 from secateur.training.augmentation import Augmentation
@@ -97,8 +97,11 @@ def train_masks(
 
 
 def divided(images: Images, share: float, generator: torch.Generator) -> tuple[Images, Images]:
-    """Images without a share of them, drawn at random, and that share; each has at least one."""
-    count = min(max(1, round(share * len(images))), len(images) - 1)
+    """Images without a share of them, drawn at random, and that share; each has at least two. Raises DataError where there
+    are fewer than four."""
+    if len(images) < 4:
+        raise DataError(f"{len(images)} training images are too few to hold some out for the architecture: give at least 4.")
+    count = min(max(2, round(share * len(images))), len(images) - 2)
     order = torch.randperm(len(images), generator=generator).to(images.labels.device)
     return images[order[count:]], images[order[:count]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from torch.func import functional_call
 from secateur.cells import deriving
 from secateur.cells.network import Sizes
 from secateur.cells.supernet import SINGLE, CellSupernet
-from secateur.errors import ConfigurationError, EvaluationFailure
+from secateur.errors import ConfigurationError, DataError, EvaluationFailure
 from secateur.tasks import load_images
 from secateur.training.cells import searching
 from secateur.training.cells.bilevel import first_order, loss_of, second_order
@@ -35,9 +34,9 @@ def batch(seed: int) -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture
-def tiny() -> Iterator[CellSupernet]:
+def tiny() -> CellSupernet:
     """In double precision, so that differences can be small."""
-    yield CellSupernet(SIZES, nodes=1, operations=SMOOTH, seed=1).double()
+    return CellSupernet(SIZES, nodes=1, operations=SMOOTH, seed=1).double()
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +108,16 @@ def test_settings_that_contradict_each_other() -> None:
 
 
 def test_images_are_divided(digits: Any) -> None:
-    for share, count in ((0.25, 16), (0.001, 1), (0.999, 63)):
+    for share, count in ((0.25, 16), (0.001, 2), (0.999, 62)):
         own, others = divided(digits.train, share, torch.Generator().manual_seed(0))
         assert (len(own), len(others)) == (64 - count, count)
         both = torch.cat([own.pixels, others.pixels]).flatten(1)
         assert sorted(both.tolist()) == sorted(digits.train.pixels.flatten(1).tolist())
+
+
+def test_too_few_images_to_divide(digits: Any) -> None:
+    with pytest.raises(DataError, match="3 training images are too few to hold some out for the architecture"):
+        divided(digits.train[:3], 0.2, torch.Generator())
 
 
 def moved(supernet: CellSupernet, begun: CellSupernet) -> dict[str, bool]:
