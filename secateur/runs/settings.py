@@ -137,7 +137,7 @@ class RunSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchSettings(RunSettings):
+class SearchRunSettings(RunSettings):
     """What the runs have that search."""
 
     population: int | None = option(

@@ -16,7 +16,7 @@ from secateur.estimators.base import Estimator, Evaluation
 from secateur.objectives import Objective
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
-from secateur.runs.settings import SearchSettings
+from secateur.runs.settings import SearchRunSettings
 from secateur.runs.stages import SearchWork, Stage
 from secateur.runs.starting import go_on, start
 from secateur.runs.state import state_of
@@ -29,7 +29,7 @@ SPACE = Small(Shape(layers=2, heads=2, units=3))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToySettings(SearchSettings):
+class ToySettings(SearchRunSettings):
     verb: ClassVar[str] = "toy"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
     objectives: list[str] = option(["error", "macs"])
