@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from secateur.architecture import Architecture
-from secateur.cells.network import Cell, CellNetwork, named
+from secateur.cells.network import STEM, Cell, CellNetwork, named
 from secateur.cells.operations import Convolution
 from secateur.cells.supernet import CellSupernet
 from secateur.errors import ConfigurationError
@@ -80,7 +80,7 @@ def extract(supernet: CellSupernet, architecture: Architecture) -> CellNetwork:
     network = CellNetwork(architecture, supernet.sizes)
     network.to(supernet.stack.classifier.weight.device)
     network.stack.stem.load_state_dict(supernet.stack.stem.state_dict())
-    stem = supernet.stack.stem[0].out_channels
+    stem = STEM * supernet.sizes.channels
     columns: list[Tensor] = [torch.arange(stem), torch.arange(stem)]  # of what the cells before give, what is still there
     for cell, source in zip(network.stack.cells, supernet.stack.cells, strict=True):
         assert isinstance(cell, Cell)

@@ -34,7 +34,8 @@ class Convolution(nn.Conv2d):
         return self.weight if self.kept is None else self.weight * self.kept
 
     def forward(self, states: Tensor) -> Tensor:
-        return self._conv_forward(states, self.effective(), None)
+        found: Tensor = self._conv_forward(states, self.effective(), None)
+        return found
 
     @property
     def counted(self) -> int:

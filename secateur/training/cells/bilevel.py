@@ -61,10 +61,10 @@ def second_order(
             steps = torch.autograd.grad(loss_of(supernet, train), weights)
             with torch.no_grad():
                 for weight, step, more in zip(weights, steps, momentum, strict=True):
-                    weight -= rate * (step + decay * weight + (0.0 if more is None else more))
+                    weight.sub_(rate * (step + decay * weight + (0.0 if more is None else more)))
             ahead = torch.autograd.grad(loss_of(supernet, validation), [*parameters, *weights])
             direct, vector = ahead[: len(parameters)], ahead[len(parameters) :]
-            norm = torch.sqrt(sum((part**2).sum() for part in vector))
+            norm = torch.stack([(part**2).sum() for part in vector]).sum().sqrt()
             far = DIFFERENCE / max(float(norm), 1e-12)
             sides = []
             for sign in (1.0, -1.0):
