@@ -20,6 +20,7 @@ from secateur.catalogue import CATALOGUE
 if TYPE_CHECKING:
     from secateur.checkpoints import load as load
     from secateur.objectives import Objective as Objective
+    from secateur.runs.cells.run import CellsRun as CellsRun
     from secateur.runs.design.run import DesignRun as DesignRun
     from secateur.runs.folder import open_run as open_run
     from secateur.runs.prune.run import PruneRun as PruneRun
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 #: Loaded on first use: `import secateur` imports no torch.
 _LAZY = {
+    "CellsRun": "secateur.runs.cells.run",
     "DesignRun": "secateur.runs.design.run",
     "Front": "secateur.study",
     "Objective": "secateur.objectives",

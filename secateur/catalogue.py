@@ -152,6 +152,8 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "demo": Entry("secateur.verbs.demo:demo", "Prune a small model on film reviews; downloads nothing"),
         "prune": Entry("secateur.verbs.prune:prune", "Prune a pre-trained Transformer on your data"),
         "design": Entry("secateur.verbs.design:design", "Design decoder language models for a device"),
+        # `secateur.cells` is the package of their networks
+        "cells": Entry("secateur.verbs.cells:find_cells", "Find the cells of a network for your images (HM-NAS)"),
         "train": Entry("secateur.verbs.train:train", "Train an architecture that design found"),
         "resume": Entry("secateur.verbs.resume:resume", "Continue a run that was stopped"),
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
@@ -190,14 +192,17 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
     "run": {
         "prune": Entry("secateur.runs.prune.run:PruneRun", "sub-networks of a pre-trained Transformer"),
         "design": Entry("secateur.runs.design.run:DesignRun", "decoder architectures for a device"),
+        "cells": Entry("secateur.runs.cells.run:CellsRun", "cells of a network for images"),
     },
     "work": {
         "prune": Entry("secateur.runs.prune.stages:PruneWork", "the stages of a pruning run"),
         "design": Entry("secateur.runs.design.stages:DesignWork", "the stages of a design run"),
+        "cells": Entry("secateur.runs.cells.stages:CellsWork", "the stages of a run for cells"),
     },
     "report": {
         "prune": Entry("secateur.runs.prune.report:PruneReport", "the page and the table of a pruning run"),
         "design": Entry("secateur.runs.design.report:DesignReport", "the page and the table of a design run"),
+        "cells": Entry("secateur.runs.cells.report:CellsReport", "the page and the table of a run for cells"),
     },
 }
 

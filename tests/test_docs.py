@@ -76,6 +76,8 @@ TOY_PROXIES: dict[str, object] = {
 }
 TOY_SEARCH: dict[str, object] = {"seeds": 2, "queries": 10, "workers": 1}
 TOY_PRETRAIN: dict[str, object] = {"cells": 100, "epochs": 1, "width": 8, "batch": 16}
+TOY_CELLS: dict[str, object] = {"max_train": 48, "max_validation": 32, "max_test": 32, "channels": 2, "nodes": 1, "epochs": 2}
+TOY_CELLS |= {"warm_up": 1, "mask_epochs": 2, "tune_epochs": 1}
 TOY_BENCH: dict[str, object] = {"level": ["50%", "90%"], "samples": 4, "sizes": 8, "trials": 4}
 
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -216,13 +218,14 @@ def hurry() -> Iterator[None]:
     from secateur.runs.bench.proxies import ProxySettings
     from secateur.runs.bench.pruning_settings import PruningSettings
     from secateur.runs.bench.search import SearchSettings
+    from secateur.runs.cells.settings import CellsSettings
     from secateur.runs.design.settings import DesignSettings
     from secateur.runs.encode.settings import PretrainSettings
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(check_steady.__kwdefaults__, {"seconds": 0.02}))
         toys_of = {DesignSettings: TOY_DESIGN, PruneSettings: TOY_PRUNE, ProxySettings: TOY_PROXIES, SearchSettings: TOY_SEARCH}
-        toys_of |= {PruningSettings: TOY_BENCH, PretrainSettings: TOY_PRETRAIN}
+        toys_of |= {PruningSettings: TOY_BENCH, PretrainSettings: TOY_PRETRAIN, CellsSettings: TOY_CELLS}
         for settings, toys in toys_of.items():
             stack.enter_context(hurried(settings, toys))
         stack.enter_context(mock.patch.object(measuring, "SECONDS", 0.05))

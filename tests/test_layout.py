@@ -32,7 +32,7 @@ LAYOUT = [
     ["search"],
     ["anatomy"],
     ["supernet"],
-    ["decoders", "images"],
+    ["decoders", "cells", "images"],
     ["tasks"],
     ["training"],
     ["checkpoints"],
@@ -55,7 +55,7 @@ INSIDE = {
         ["progress", "timing", "settings"],
         ["folder", "bounds"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
-        ["prune", "design", "bench", "encode"],
+        ["prune", "design", "cells", "bench", "encode"],
     ],
     "verbs": [
         ["completion", "documented", "exporting"],
@@ -63,6 +63,7 @@ INSIDE = {
         [
             "prune",
             "design",
+            "cells",
             "train",
             "resume",
             "front",

@@ -13,7 +13,7 @@ from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import BoundError, ConfigurationError, SecateurError, StudyError, UnknownNameError
 from secateur.objectives import Objective, parse_bounds
-from secateur.paths import checked
+from secateur.paths import checked, quoted
 from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
 from secateur.study import Front, Store, Trials, open_store
 
@@ -156,12 +156,19 @@ class RunFolder:
         except SecateurError:
             return f"<pre>{escape(repr(self))}</pre>"
 
+    def no_export(self) -> str:
+        """Why there is no checkpoint to export, and what to do instead: of runs whose networks have no weights."""
+        return (
+            f"the architectures of `{self.folder}` have no weights yet. Train one: "
+            f"secateur train {quoted(self.folder)} --key KEY --text … --to …"
+        )
+
     def close(self) -> None:
         self.store.close()
 
 
 def open_run(folder: str | Path) -> Any:
-    """The run in a folder: a `PruneRun` of `secateur prune` or a `DesignRun` of `secateur design`."""
+    """The run in a folder: a `PruneRun`, a `DesignRun` or a `CellsRun`, by the verb that made it."""
     path = checked(folder, StudyError)
     if not path.is_dir():
         raise StudyError(f"there is no run folder `{folder}`.")

@@ -50,27 +50,6 @@ class RunSettings(Settings):
         "Keep the study in this database (postgresql://…, password in ~/.pgpass) instead of a file in the run's folder.",
         panel="The search",
     )
-    population: int | None = option(
-        None,
-        "How many results mo-rea, nsga2 and evolution breed from; by default a tenth of the trials, 10 to 100 (nsga2: 50).",
-        least=1,
-        most=MOST_TRIALS,
-        panel="The search",
-    )
-    sample: int | None = option(
-        None,
-        "How many of the population mo-rea draws a parent from; by default half of it, at most 10.",
-        least=1,
-        most=MOST_TRIALS,
-        panel="The search",
-    )
-    workers: int = option(
-        1,
-        "Processes that evaluate trials in parallel; with several, results depend on their timing.",
-        least=1,
-        most=MOST_THREADS,
-        panel="The search",
-    )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     seed: int = option(0, "The seed for everything random.", least=0, below=2**32)
 
@@ -110,24 +89,12 @@ class RunSettings(Settings):
 
     @property
     def wanted(self) -> int | None:
-        """How many trials the search may have; None where time alone ends it."""
-        trials: int = self.as_dict()["trials"]
-        return None if trials == MOST_TRIALS else trials
+        """How many trials a search may have; None where time alone ends it, or nothing is searched."""
+        return None
 
     def preset_value(self, name: str) -> Any:
         """What a setting is where nobody gives it."""
         return self.presets.get(self.preset, {}).get(name, self.usual(name))
-
-    def check_sizes(self, searcher: str) -> None:
-        """Raises ConfigurationError where a population or sample is given that the searcher cannot have."""
-        if (self.population is not None or self.sample is not None) and self.sound("population", "sample"):
-            self.searcher_sizes(searcher)
-
-    def searcher_sizes(self, searcher: str) -> dict[str, int]:
-        """The population and sample of a searcher that has such; where time ends the search, for as many trials as usual."""
-        trials = self.preset_value("trials") if self.wanted is None else self.wanted
-        found: dict[str, int] = find_searcher(searcher, self.verb).sizes(trials, self.population, self.sample)
-        return found
 
     def kept(self) -> dict[str, Any]:
         """What the study keeps of them; not the URL of a store, which may hold a password."""
@@ -167,6 +134,50 @@ class RunSettings(Settings):
         if faults := settings.type_faults():
             raise StudyError(f"`{folder / FILE}` cannot be used: {' '.join(faults)}")
         return settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchRunSettings(RunSettings):
+    """What the runs have that search."""
+
+    population: int | None = option(
+        None,
+        "How many results mo-rea, nsga2 and evolution breed from; by default a tenth of the trials, 10 to 100 (nsga2: 50).",
+        least=1,
+        most=MOST_TRIALS,
+        panel="The search",
+    )
+    sample: int | None = option(
+        None,
+        "How many of the population mo-rea draws a parent from; by default half of it, at most 10.",
+        least=1,
+        most=MOST_TRIALS,
+        panel="The search",
+    )
+    workers: int = option(
+        1,
+        "Processes that evaluate trials in parallel; with several, results depend on their timing.",
+        least=1,
+        most=MOST_THREADS,
+        panel="The search",
+    )
+
+    @property
+    def wanted(self) -> int | None:
+        """How many trials the search may have; None where time alone ends it."""
+        trials: int = self.as_dict()["trials"]
+        return None if trials == MOST_TRIALS else trials
+
+    def check_sizes(self, searcher: str) -> None:
+        """Raises ConfigurationError where a population or sample is given that the searcher cannot have."""
+        if (self.population is not None or self.sample is not None) and self.sound("population", "sample"):
+            self.searcher_sizes(searcher)
+
+    def searcher_sizes(self, searcher: str) -> dict[str, int]:
+        """The population and sample of a searcher that has such; where time ends the search, for as many trials as usual."""
+        trials = self.preset_value("trials") if self.wanted is None else self.wanted
+        found: dict[str, int] = find_searcher(searcher, self.verb).sizes(trials, self.population, self.sample)
+        return found
 
 
 def _plain(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A run is a list of stages with a journal: one loop goes through those not done. The search is a stage of every run."""
+"""A run is a list of stages with a journal: one loop goes through those not done. Runs that search have a stage for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stage(NamedTuple):
 
 
 class Work(ABC):
-    """A run on its way: its stages, and what they share. A job says which stages there are and how candidates are evaluated."""
+    """A run on its way: its stages, and what they share. A job says which stages there are."""
 
     def __init__(self, run: RunFolder, progress: Progress) -> None:
         self.c: Any = run.configuration
@@ -57,13 +57,8 @@ class Work(ABC):
     def stages(self) -> list[Stage]:
         """All stages of the run, in order."""
 
-    @abstractmethod
-    def searcher(self) -> Any:
-        """A new searcher."""
-
-    @abstractmethod
-    def estimators(self) -> list[Estimator]:
-        """What scores candidates during the search."""
+    def ready(self) -> None:  # noqa: B027 - most have said all when they prepared
+        """Hook: called when all is loaded, before the first stage."""
 
     def before_stages(self, left: list[str]) -> None:  # noqa: B027 - most jobs have nothing to ask
         """Hook: called with the names of the stages that are left to do."""
@@ -72,16 +67,13 @@ class Work(ABC):
         """What each stage is expected to take, by its name: for the time left. One that is not named is unknown."""
         return {}
 
-    def after_trial(self, study: Study, left: int) -> None:  # noqa: B027 - most jobs need not know
-        """Hook: called with each trial that has ended; at most `left` more follow."""
-
     def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
         """Hook: called when all stages are done."""
 
     def go(self) -> None:
         """Every stage that is not done yet."""
         self.prepare()
-        self.searcher()  # what it refuses, it refuses now
+        self.ready()
         left = [stage for stage in self.stages() if not self.journal.done(stage.name)]
         self.before_stages([stage.name for stage in left])
         efforts = self.efforts()
@@ -105,7 +97,31 @@ class Work(ABC):
             self.store.set_meta("notes", [*notes, text])
             self.progress.say(text)
 
-    # The search, the same for all jobs.
+    # The report, the same for all jobs.
+
+    def write_report(self) -> None:
+        try:
+            find("report", self.c.verb)(self._run, ending=True).write()
+        except MissingExtraError as error:
+            self.note(f"No report was written: {error} Then: secateur report {quoted(self.folder)}")
+
+
+class SearchWork(Work):
+    """A run that searches: a job says how candidates are proposed and evaluated."""
+
+    @abstractmethod
+    def searcher(self) -> Any:
+        """A new searcher."""
+
+    @abstractmethod
+    def estimators(self) -> list[Estimator]:
+        """What scores candidates during the search."""
+
+    def ready(self) -> None:
+        self.searcher()  # what it refuses, it refuses now
+
+    def after_trial(self, study: Study, left: int) -> None:
+        """Hook: called with each trial that has ended; at most `left` more follow."""
 
     def search_stage(self) -> Stage:
         return Stage("search", self._search)
@@ -188,20 +204,12 @@ class Work(ABC):
         """What to say where no trial was even begun: the searcher found none that keeps the bounds."""
         return "the searcher found nothing to try."
 
-    # The report, the same for all jobs.
-
-    def write_report(self) -> None:
-        try:
-            find("report", self.c.verb)(self._run, ending=True).write()
-        except MissingExtraError as error:
-            self.note(f"No report was written: {error} Then: secateur report {quoted(self.folder)}")
-
 
 def estimators_of(folder: str) -> Together:
     """What scores the candidates of the run in a folder, made anew: for a process that works for it."""
     from secateur.runs.folder import open_run
 
     run = open_run(folder)
-    work: Work = find("work", run.configuration.verb)(run, Progress(False))
+    work: SearchWork = find("work", run.configuration.verb)(run, Progress(False))
     work.prepare()
     return work.together()

@@ -59,6 +59,12 @@ class _Baseline(TypedDict):
     values: Numbers
 
 
+class _Network(TypedDict):
+    network: str
+    key: str
+    values: Numbers
+
+
 class _Moment(TypedDict):
     title: str
     text: str
@@ -88,6 +94,9 @@ FACTS: dict[str, Any] = {
     "timed_later": dict[str, dict[str, Any]],
     "later": dict[str, Numbers],
     "baselines": list[_Baseline],
+    "networks": list[_Network],
+    "network_tests": dict[str, Numbers],
+    "importance": dict[str, list[Any]],
     "latency_model": dict[str, Any] | None,
     "progress": _Moment | None,
 }

@@ -10,7 +10,7 @@ from secateur.errors import ConfigurationError, StudyError
 from secateur.export import Exported
 from secateur.export.checkpoint import CARRIED
 from secateur.export.trained import export_trained
-from secateur.paths import checked, quoted
+from secateur.paths import checked
 from secateur.runs.design.forms import judging_folder
 from secateur.runs.design.training import UNFINISHED
 from secateur.runs.folder import open_run
@@ -44,10 +44,7 @@ class Wanted:
             raise ConfigurationError("say where to write it: --to names a new folder.")
         opened = open_run(self.run)
         if not isinstance(opened, PruneRun):
-            raise StudyError(
-                f"the architectures of `{self.run}` have no weights yet. Train one: "
-                f"secateur train {quoted(self.run)} --key KEY --text … --to …"
-            )
+            raise StudyError(opened.no_export())
         member = opened.choose(self.key, self.under, "export", "body_parameters=50%")
         exported: Exported = member.save(self.to, polished=self.polished, progress=self.progress, **self.forms)
         return exported

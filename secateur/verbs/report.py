@@ -76,7 +76,7 @@ def report(
     opened = open_run(run)
     if formats:
         if not isinstance(opened, PruneRun):
-            raise ConfigurationError(f"--formats compares networks that have weights, and those of `{run}` have none.")
+            raise ConfigurationError(f"--formats compares the networks of a pruning run, and `{run}` is none.")
         with RunLock(opened.folder):
             for reason in compare_formats(opened, Progress(True), anew=True):
                 echo(reason, error=True)

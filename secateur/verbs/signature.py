@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from secateur.runs.settings import RunSettings
+from secateur.runs.settings import RunSettings, SearchRunSettings
 from secateur.settings import Settings
 from secateur.verbs.completion import run_folders
 from secateur.verbs.documented import parameters_of, written
@@ -44,7 +44,7 @@ def takes(settings: type[Settings], without: tuple[str, ...] = ()) -> Callable[[
     options, hints = settings.options(), settings.hints()
     presets: Mapping[str, Any] = getattr(settings, "presets", {})
     preset = {name for values in presets.values() for name in values}
-    general = {f.name for f in fields(RunSettings)} - {"preset"}  # comes after what is the job's own
+    general = {f.name for f in fields(SearchRunSettings)} - {"preset"}  # comes after what is the job's own
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = written(function)[1:]

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from secateur.errors import ConfigurationError, StudyError, UnknownNameError
-from secateur.runs.settings import FILE, Faults, RunSettings, verb_of
+from secateur.runs.settings import FILE, Faults, SearchRunSettings, verb_of
 from secateur.settings import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Toy(RunSettings):
+class Toy(SearchRunSettings):
     verb: ClassVar[str] = "toy"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "large": {"size": 9}}
 

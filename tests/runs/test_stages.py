@@ -16,8 +16,8 @@ from secateur.estimators.base import Estimator, Evaluation
 from secateur.objectives import Objective
 from secateur.runs.folder import RunFolder
 from secateur.runs.progress import Progress
-from secateur.runs.settings import RunSettings
-from secateur.runs.stages import Stage, Work
+from secateur.runs.settings import SearchRunSettings
+from secateur.runs.stages import SearchWork, Stage
 from secateur.runs.starting import go_on, start
 from secateur.runs.state import state_of
 from secateur.search import Random
@@ -29,7 +29,7 @@ SPACE = Small(Shape(layers=2, heads=2, units=3))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToySettings(RunSettings):
+class ToySettings(SearchRunSettings):
     verb: ClassVar[str] = "toy"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
     objectives: list[str] = option(["error", "macs"])
@@ -59,7 +59,7 @@ class Sizes(Estimator):
         return [Evaluation({"error": 1 / (1 + size), "macs": float(size)}) for size in sizes]
 
 
-class ToyWork(Work):
+class ToyWork(SearchWork):
     """Two stages of its own around the search. `done` tells which began, across runs of the test."""
 
     done: ClassVar[list[str]] = []

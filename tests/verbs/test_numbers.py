@@ -44,6 +44,7 @@ def needed(tmp_path: Path, model_folder: Path, data_file: Path) -> dict[str, dic
     return {
         "prune": {"model": str(model_folder), "data": str(data_file), "text": ["review"], "label": "verdict", "to": to},
         "design": {"to": to},
+        "cells": {"data": "digits", "to": to},
         "train": {"run": tmp_path / "run", "text": tmp_path / "text.txt", "to": to},
         "measure": {"model": str(model_folder)},
         "evaluate": {"model": str(model_folder), "task": ["arc_easy"]},

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from secateur.methods.learned_masks.step import step
 from secateur.spaces.pruning import Shape
+from secateur.supernet.step import step
 
 #: Units of a group, about: those of like importance in a layer.
 GROUP = 64

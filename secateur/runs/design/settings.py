@@ -12,7 +12,7 @@ from secateur.catalogue import explained, listed
 from secateur.devices.setup import Setup
 from secateur.objectives import Bound, Objective, serving
 from secateur.runs.design.searching import not_adding_up
-from secateur.runs.settings import Faults, RunSettings
+from secateur.runs.settings import Faults, SearchRunSettings
 from secateur.settings import DAY, MOST_TOKENS, MOST_TRIALS, option, shared, shown
 from secateur.spaces.decoder import LARGE, PAPER, Decoder
 from secateur.spaces.decoder_sizes import MOST_VOCABULARY, Sizes
@@ -24,7 +24,7 @@ Values = str | list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DesignSettings(RunSettings):
+class DesignSettings(SearchRunSettings):
     """By default the paper's ranges; the search runs on a latency model and measures the front at its end."""
 
     verb: ClassVar[str] = "design"
@@ -102,7 +102,7 @@ class DesignSettings(RunSettings):
         False, "Continue even if the device cannot be measured steadily.", panel=_MEASURE, flag="--unsteady"
     )
     baselines: bool = option(True, "Measure layer-scaled baselines for comparison.", panel=_MEASURE)
-    device: str = shared(RunSettings, "device", "cpu")
+    device: str = shared(SearchRunSettings, "device", "cpu")
 
     @classmethod
     def _plain(cls, values: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from secateur.runs.design.proxies import proxy_estimators
 from secateur.runs.design.run import DesignMember, DesignRun
 from secateur.runs.design.searching import exact_start
 from secateur.runs.progress import Progress
-from secateur.runs.stages import Stage, Work
+from secateur.runs.stages import SearchWork, Stage
 from secateur.runs.timing import Effort
 from secateur.search.exact import Solution
 from secateur.search.layer_sums import LayerSums, told_by
@@ -44,7 +44,7 @@ from secateur.trial import MEASURED, Status, Trial
 TURNS = 5
 
 
-class DesignWork(Work):
+class DesignWork(SearchWork):
     """One run on its way."""
 
     def __init__(self, run: DesignRun, progress: Progress) -> None:

@@ -23,7 +23,7 @@ from secateur.export.verify import longest_text
 from secateur.paths import quoted
 from secateur.runs.prune.formats import MOST, compare_formats
 from secateur.runs.prune.run import PruneRun
-from secateur.runs.stages import Work
+from secateur.runs.stages import SearchWork
 from secateur.spaces.pruning import Layer, plan_of
 from secateur.supernet import Supernet
 from secateur.tasks import TaskData
@@ -36,7 +36,7 @@ TOKENS = 16
 FIT, FITTED, HELD_OUT = "latency model", 24, 8
 
 
-class Measuring(Work):
+class Measuring(SearchWork):
     """A pruning run as far as it measures."""
 
     run: PruneRun

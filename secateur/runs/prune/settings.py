@@ -21,7 +21,7 @@ from secateur.paths import checked
 from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.prune.trainings import Trainings
-from secateur.runs.settings import Faults, RunSettings
+from secateur.runs.settings import Faults, SearchRunSettings
 from secateur.search.best_first import ORDERS
 from secateur.search.stopping import Stopping
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
@@ -59,7 +59,7 @@ def _absolute(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneSettings(Trainings, RunSettings):
+class PruneSettings(Trainings, SearchRunSettings):
     """The defaults are what worked best in our measurements: recipes/prune-minilm has the tables."""
 
     verb: ClassVar[str] = "prune"

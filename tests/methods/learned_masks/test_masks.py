@@ -8,12 +8,12 @@ import torch
 
 from secateur.methods.learned_masks.scores import BEGIN, Scores, Switches
 from secateur.methods.learned_masks.spending import STEEP, Descent, cost, penalty, threshold_for
-from secateur.methods.learned_masks.step import step
 from secateur.methods.learned_masks.switching import switched
 from secateur.methods.prices import Prices, within_sizes
 from secateur.objectives import Bound
 from secateur.spaces.pruning import Large, Plan, Shape
 from secateur.supernet import Supernet
+from secateur.supernet.step import step
 from secateur.testing.anatomies import contract_plans
 from secateur.testing.models import FAMILIES, toy_batch, toy_model
 

@@ -1,0 +1,1 @@
+"""Runs of `secateur cells`."""

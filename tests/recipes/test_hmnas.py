@@ -1,0 +1,37 @@
+"""The recipe of HM-NAS on a handful of digits, and the tables of its page."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.slow
+def test_all_parts_once(load_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = load_recipe("hmnas/orderings.py")
+    sizes = ["--images", "20", "--test", "20", "--batch", "10", "--channels", "2", "--nodes", "1", "--seeds", "1"]
+    epochs = [w for n in ("epochs", "mask-epochs", "tune-epochs", "scratch-epochs") for w in (f"--{n}", "1")]
+    monkeypatch.setattr(sys, "argv", ["orderings.py", "digits", "--to", str(tmp_path), *sizes, *epochs, "--warm-up", "0"])
+    recipe.main()
+    with (tmp_path / "networks.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [(row["encoding"], row["rule"], row["stage"]) for row in rows]
+    tables = load_recipe("hmnas/tables.py")
+    assert set(found) == {*tables.STAGES, *tables.RULES, *tables.CONTROLS, ("single-level", "", "super-network")}
+    before = (tmp_path / "networks.csv").read_bytes()
+    recipe.main()  # nothing is left to compute
+    assert (tmp_path / "networks.csv").read_bytes() == before
+    monkeypatch.setattr(tables, "HERE", tmp_path)
+    assert "| masked | 1 |" in tables.TABLES["stages"]()
+    assert tables.TABLES["pairs"]().count("\n") >= 5
+    assert "| normal | 0 | 0.50 |" in tables.TABLES["edges"]()
+
+
+def test_the_page_shows_the_tables(load_recipe: Any) -> None:
+    tables = load_recipe("hmnas/tables.py")
+    text = (tables.HERE / "README.md").read_text(encoding="utf-8")
+    assert tables.filled(text, tables.TABLES) == text
