@@ -8,19 +8,23 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import BoundError, ConfigurationError, MissingExtraError, StudyError
+from secateur.errors import BoundError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.paths import quoted
 from secateur.runs.bounds import nothing_found
-from secateur.runs.folder import LOG, PROGRESS, RunFolder
+from secateur.runs.crew import Crew, facts_of, store_of
+from secateur.runs.folder import LOG, PROGRESS, RunFolder, open_run
 from secateur.runs.progress import Moment, Progress
 from secateur.runs.timing import Effort
-from secateur.study import Executor, Front, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.study import Front, Journal, Recipe, RunLog, Stop, Study
 from secateur.training.logs import Logs
 from secateur.trial import Status, Trial
 
@@ -44,6 +48,9 @@ class Work(ABC):
         #: Where trainings and the search are logged to: a library that is missing is said now.
         self.logs = Logs.of_run(getattr(self.c, "log_to", ()), self.folder)
         self._run = run
+        self.crew = Crew(self.c, measures=False)
+        #: In a worker: the weights that came with its recipe, by name.
+        self.carried: Mapping[str, np.ndarray] = {}
 
     @cached_property
     def log(self) -> RunLog:
@@ -65,6 +72,10 @@ class Work(ABC):
     def estimators(self) -> list[Estimator]:
         """What scores candidates during the search."""
 
+    def weights(self) -> Mapping[str, np.ndarray]:
+        """Name → what workers on a cluster are given of the weights that lie in files: see `secateur.checkpoints.carried`."""
+        return {}
+
     def before_stages(self, left: list[str]) -> None:  # noqa: B027 - most jobs have nothing to ask
         """Hook: called with the names of the stages that are left to do."""
 
@@ -83,6 +94,8 @@ class Work(ABC):
         self.prepare()
         self.searcher()  # what it refuses, it refuses now
         left = [stage for stage in self.stages() if not self.journal.done(stage.name)]
+        if "search" in [stage.name for stage in left]:
+            self.crew.check()
         self.before_stages([stage.name for stage in left])
         efforts = self.efforts()
         self.progress.plan({stage.name: efforts.get(stage.name) for stage in left}, self._publish)
@@ -116,20 +129,16 @@ class Work(ABC):
 
     def check_workers(self, names: list[str]) -> None:
         """Refuse several workers where what they measure would disturb each other."""
-        if self.c.workers > 1 and "latency" in names:
-            raise ConfigurationError(
-                "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
-            )
+        self.crew = Crew(self.c, measures="latency" in names)
 
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
-        # Also where workers make their own: the unpruned network's values come of it.
-        executor: Executor = Inline(self.together())
-        if self.c.workers > 1:
-            recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
-            executor = Processes(recipe, self.c.workers)
-            self.note(f"{self.c.workers} processes searched in parallel: the same seed may find a different front.")
+        together = self.together()  # also where workers make their own: the unpruned network's values come of it
+        arguments, weights = {"folder": str(self.folder.resolve()), "facts": facts_of(self.store)}, self.weights()
+        executor = self.crew.executor(together, Recipe("secateur.runs.stages:estimators_of", arguments, weights), self.log)
+        if self.crew.note is not None:
+            self.note(self.crew.note)
         logs, searcher = self.logs.of("search"), self.searcher()
         seconds = self._seconds()
         with executor, self.progress.bar(f"searching ({searcher.name})") as advance, logs.writer() as write:
@@ -197,11 +206,13 @@ class Work(ABC):
             self.note(f"No report was written: {error} Then: secateur report {quoted(self.folder)}")
 
 
-def estimators_of(folder: str) -> Together:
-    """What scores the candidates of the run in a folder, made anew: for a process that works for it."""
-    from secateur.runs.folder import open_run
-
-    run = open_run(folder)
+def estimators_of(folder: str, facts: Mapping[str, Any], **weights: np.ndarray) -> Together:
+    """What scores the candidates of the run in a folder, made anew: for a process that works for it. `facts` are what it needs
+    of the run's store, and `weights` those that need not be read from files."""
+    if not Path(folder).is_dir():
+        raise StudyError(f"`{folder}` is not there on {platform.node()}: keep runs in a folder that all nodes share.")
+    run = open_run(folder, store_of(facts))
     work: Work = find("work", run.configuration.verb)(run, Progress(False))
+    work.carried = weights
     work.prepare()
     return work.together()

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from secateur.devices.cores import available_cores
 from secateur.errors import ConfigurationError, MissingExtraError, StudyError, one_line
+from secateur.study.executors.settings import address_fault, gpus_fault
 
-#: `host:port`, or `auto`: the cluster that this machine belongs to.
-ADDRESS = re.compile(r"auto|[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 #: Where Ray's own tools look for an address.
 VARIABLE = "RAY_ADDRESS"
 #: Bytes of the object store beside the arrays that are put there, and seconds that an address has to answer.
@@ -27,29 +25,14 @@ ROOM, PATIENCE = 200 * 2**20, 10.0
 def load_ray() -> ModuleType:
     """The library. Raises MissingExtraError."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # What a worker prints comes once from each, not once from all.
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what a worker prints comes from each, not once for all
+    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves trials on a machine that does other work as well
     try:
         import ray
     except ImportError:
         raise MissingExtraError("ray", "ray") from None
     found: ModuleType = ray
     return found
-
-
-def address_fault(address: str) -> str | None:
-    """Why this cannot be the address of a cluster; None where it can."""
-    if ADDRESS.fullmatch(address):
-        return None
-    hint = " Start the command on a machine of the cluster." if address.startswith("ray://") else ""
-    return f"`address` must be host:port or auto, got `{address}`.{hint}"
-
-
-def gpus_fault(gpus: float) -> str | None:
-    """Why a trial cannot have so many GPUs: Ray shares one, or gives several whole ones."""
-    if gpus > 1 and gpus != int(gpus):
-        return f"`gpus_per_trial` must be a part of one GPU or a whole number, got {gpus:g}."
-    return None
 
 
 @dataclass(frozen=True)
@@ -155,6 +138,11 @@ class RayCluster:
             )
         return [Place(cpus, gpus)] * workers
 
+    def still(self, place: Place) -> Place:
+        """A place for the worker that takes over from one that died: where its node was the largest, on a smaller one."""
+        most = max((node["Resources"].get("CPU", 0) for node in self.nodes()), default=1)
+        return place if place.node is not None else replace(place, cpus=max(1, min(place.cpus, int(most))))
+
     def places_alike(self, workers: int, gpus: float, describe: Callable[..., str], given: Sequence[Any]) -> list[Place]:
         """A place for each worker on a node of its own, all alike: there `describe` says of the node what it says here.
 
@@ -166,8 +154,8 @@ class RayCluster:
             others = sorted(set(described.values()) - {mine})
             differ = f" Others differ: {'; '.join(others)}." if others else ""
             raise ConfigurationError(
-                f"`workers` must be at most {max(1, len(alike))} when latency is measured: one on each node that is like this one "
-                f"({mine}), got {workers}.{differ}"
+                f"`workers` must be at most {max(1, len(alike))} when latency is measured: one on each node that is like "
+                f"this one ({mine}), got {workers}.{differ}"
             )
         if gpus and not any(node["Resources"].get("GPU", 0) for node in self.nodes()):
             raise ConfigurationError(f"`gpus_per_trial` is {gpus:g}, but the cluster has no GPU. Leave it out.")

@@ -9,7 +9,7 @@ from typing import Any
 from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.together import Known, Outcome
 from secateur.study.executors.base import Executor, Recipe
-from secateur.study.executors.ray_cluster import RayCluster, load_ray
+from secateur.study.executors.ray_cluster import Place, RayCluster, load_ray
 from secateur.study.executors.ray_pool import ATTEMPTS, Lost, Note, RayPool, Work
 from secateur.trial import Status, Trial
 
@@ -57,15 +57,24 @@ class Ray(Executor):
             work = Work(f"{__name__}:evaluating", given, self.recipe.arrays)
             self._cluster = cluster = RayCluster(self.address, workers=self.workers, memory=2 * work.bytes)
             try:
-                if self.alike is None:
-                    places = cluster.places(self.workers, self.gpus)
-                else:
-                    places = cluster.places_alike(self.workers, self.gpus, self.alike.describe, self.alike.given)
-                self._pool = RayPool(cluster, work, places, self.note)
+                self._pool = RayPool(cluster, work, self._places(cluster), self.note)
             except BaseException:
                 cluster.leave()
                 raise
         return self._pool
+
+    def check(self) -> None:
+        """Raise ConfigurationError where the cluster does not answer or has no room, without beginning anything."""
+        cluster = RayCluster(self.address, workers=self.workers)
+        try:
+            self._places(cluster)
+        finally:
+            cluster.leave()
+
+    def _places(self, cluster: RayCluster) -> list[Place]:
+        if self.alike is None:
+            return cluster.places(self.workers, self.gpus)
+        return cluster.places_alike(self.workers, self.gpus, self.alike.describe, self.alike.given)
 
     def submit(self, trial: Trial, known: Known, extras: bool) -> None:
         self.start().submit(trial.id, (trial, dict(known), extras))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
@@ -23,6 +24,8 @@ from secateur.study.executors.ray_cluster import Place, RayCluster
 ATTEMPTS, STARTS = 2, 3
 #: Seconds after which a wait looks whether the workers have printed something.
 LOOK = 1.0
+#: Seconds that what workers have printed last has to arrive.
+LAST = 0.3
 
 #: Told of an event, with its fields: `RunLog.write` is one.
 Note = Callable[..., None]
@@ -69,7 +72,8 @@ class RayPool:
     """
 
     def __init__(self, cluster: RayCluster, work: Work, places: list[Place], note: Note | None = None) -> None:
-        self.ray, self.note = cluster.ray, note or (lambda *_, **__: None)
+        self._cluster, self.ray = cluster, cluster.ray
+        self.note: Note = (lambda *_, **__: None) if note is None else note
         self._free = list(places)
         said = os.environ.get("OMP_NUM_THREADS", "")  # the user's own number stays
         self._threads = int(said) if said.isdigit() else max(1, int(places[0].cpus))
@@ -113,11 +117,21 @@ class RayPool:
             self._hand_out()
             ready, _ = self.ray.wait([*self._busy, *self._starting], num_returns=1, timeout=LOOK)
             self._lines.tell(self.note)
+            if not ready:
+                self._move()
             for reference in ready:
                 if reference in self._starting:
                     self._started(reference)
                 elif (ended := self._ended(reference)) is not None:
                     return ended
+
+    def _move(self) -> None:
+        """Workers that wait for room that no node has any more are started elsewhere."""
+        for reference, hired in list(self._starting.items()):
+            if (place := self._cluster.still(hired.place)) != hired.place:
+                del self._starting[reference]
+                self._end(hired)
+                self._free.append(place)
 
     def _started(self, reference: Any) -> None:
         hired = self._starting.pop(reference)
@@ -185,6 +199,8 @@ class RayPool:
 
     def close(self) -> None:
         """End all workers; no task that was begun ends any more."""
+        if self._idle or self._busy:
+            time.sleep(LAST)
         for hired in (*self._starting.values(), *self._idle, *self._busy.values()):
             self._end(hired)
             self._free.append(hired.place)
