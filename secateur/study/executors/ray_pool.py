@@ -297,6 +297,8 @@ def _said(error: BaseException) -> str:
     text = str(error)
     if "node" in text.lower() and ("has died" in text or "died" in text) and "worker process has died" not in text:
         return "its node died"
+    if "unavailable" in text:
+        return "its node cannot be reached"
     if "worker process has died" in text or "OOM" in text or "out of memory" in text.lower():
         return "its process died; out of memory?"
     return one_line(error, 200)
