@@ -85,25 +85,28 @@ class RayCluster:
         return self.ray.util.get_node_ip_address() if host.startswith("127.") else host, port
 
     def _start(self, workers: int, memory: int) -> None:
-        self._connect(
-            "the machine", address="local", num_cpus=max(workers, len(available_cores())), object_store_memory=memory + ROOM
-        )
+        options = {"num_cpus": max(workers, len(available_cores())), "object_store_memory": memory + ROOM}
+        where = "Ray cannot be started on this machine"
+        try:
+            self._connect(where, address="local", include_dashboard=False, **options)
+        except ConfigurationError as error:
+            if "timed out" not in str(error):
+                raise
+            self._connect(where, address="local", include_dashboard=False, **options)  # a busy machine: once more
 
     def _join(self, address: str) -> None:
         if fault := address_fault(address):
             raise ConfigurationError(fault)
         if address != "auto":
             _check_answers(address)
-        self._connect(f"`address` {address}", address=address)
+        self._connect(f"`address` {address} cannot be used", address=address)
 
     def _connect(self, where: str, **options: Any) -> None:
-        if options["address"] == "local":
-            options |= {"include_dashboard": False}
         try:
             self.ray.init(logging_level="ERROR", log_to_driver=True, **options)
         except Exception as error:
             self.ray.shutdown()
-            raise ConfigurationError(f"Ray cannot be used: {where} does not let this process in: {one_line(error)}.") from error
+            raise ConfigurationError(f"{where}: {one_line(error)}.") from error
 
     def leave(self) -> None:
         """End the connection, and what was started here."""
