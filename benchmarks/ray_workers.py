@@ -8,15 +8,19 @@ times the trials of one; store, searcher and Ray take at most 20 ms a trial that
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from measuring import Report, arguments
 
+from secateur.architecture import Architecture
+from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.cost import Cost
 from secateur.estimators.fine_tuned import FineTuned
 from secateur.estimators.together import Together
@@ -29,9 +33,21 @@ from secateur.supernet import Supernet
 from secateur.testing.models import toy_model
 from secateur.testing.toy_task import toy_task_data
 from secateur.training.settings import TrainingSettings
+from secateur.trial import Trial
 
 ALLOWED_TRIAL = 0.020
 OBJECTIVES = (Objective.parse("error"), Objective.parse("parameters"))
+
+
+class Who(Estimator):
+    """The process that evaluates."""
+
+    yields = ("worker",)
+    cost: ClassVar[int] = 0
+    fingerprint = "who"
+
+    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
+        return [Evaluation({"worker": float(os.getpid())}) for _ in architectures]
 
 
 def standard_nas(folder: str, examples: int, epochs: float) -> Together:
@@ -43,19 +59,23 @@ def standard_nas(folder: str, examples: int, epochs: float) -> Together:
     trained = FineTuned(
         lambda a: source.extract(space.plan(a)), data, settings, Path(folder) / str(os.getpid()), identity="toy"
     )
-    return Together([Cost(source, space, length=12), trained], OBJECTIVES)
+    return Together([Who(), Cost(source, space, length=12), trained], OBJECTIVES)
 
 
 def free() -> Together:
     """The recipe of a worker whose trials cost nothing: counts alone."""
     source = Supernet(toy_model("bert", layers=4))
-    return Together([Cost(source, Small(source.shape), length=12)], OBJECTIVES[1:])
+    return Together([Who(), Cost(source, Small(source.shape), length=12)], OBJECTIVES[1:])
 
 
 def seconds(recipe: Recipe, workers: int, trials: int, objectives: tuple[Objective, ...], seed: int) -> list[float]:
-    """Seconds between the ends of trials, from the first after every worker has ended one: start-up is over by then."""
+    """Seconds between the ends of `trials` trials, once every worker has ended one: start-up is over by then."""
     shape = Supernet(toy_model("bert", layers=4)).shape
-    ends: list[float] = []
+    ends: list[tuple[float, float]] = []
+
+    def note(trial: Trial) -> None:
+        ends.append((time.perf_counter(), trial.values.get("worker", 0.0)))
+
     searcher = Random(Small(Shape(shape.layers, shape.heads, shape.units)), objectives, seed=seed)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -63,12 +83,13 @@ def seconds(recipe: Recipe, workers: int, trials: int, objectives: tuple[Objecti
         RunLog(Path(folder) / "log.jsonl") as log,
         Ray(recipe, workers, note=log.write) as executor,
     ):
-        options: dict[str, Any] = {"executor": executor, "log": log, "on_trial": lambda _: ends.append(time.perf_counter())}
+        options: dict[str, Any] = {"executor": executor, "log": log, "on_trial": note}
         study = Study(store, searcher, [], objectives, **options)
-        study.run(Stop(trials=2 * workers))
-        began = time.perf_counter()
-        study.run(Stop(trials=2 * workers + trials))
-    return [b - a for a, b in zip([began, *ends[2 * workers :]], ends[2 * workers :], strict=False)]
+        while len({worker for _, worker in ends}) < workers:
+            study.run(Stop(trials=len(ends) + workers))
+        before, began = len(ends), time.perf_counter()
+        study.run(Stop(trials=before + trials))
+    return [b - a for a, b in itertools.pairwise([began, *(end for end, _ in ends[before:])])]
 
 
 def main() -> None:

@@ -76,7 +76,7 @@ def test_a_bench_on_ray_finds_the_same(tmp_path: Path) -> None:
     beside = secateur.bench_search(**given, executor="ray", workers=2, to=tmp_path / "ray").frame
     alone = secateur.bench_search(**given, workers=1, to=tmp_path / "alone").frame
     same, other = (frame.drop(columns="seconds").reset_index(drop=True) for frame in (beside, alone))
-    assert len(same) == 12
+    assert len(same) >= 12
     assert same.equals(other)
 
 
