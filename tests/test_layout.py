@@ -53,7 +53,7 @@ LAYOUT = [
 INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
-        ["folder", "bounds"],
+        ["folder", "bounds", "crew"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
         ["prune", "design", "cells", "bench", "encode"],
     ],
@@ -107,7 +107,7 @@ RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 
 #: Libraries that take long to import: none may load with `import secateur` or `--help`.
 HEAVY = ("torch", "transformers", "pandas", "sklearn", "scipy", "botorch", "optuna", "plotly", "moocore", "sqlalchemy")
-HEAVY += ("datasets", "lm_eval", "lightgbm", "xgboost")
+HEAVY += ("datasets", "lm_eval", "lightgbm", "xgboost", "ray")
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from secateur.checkpoints.carried import carried
 from secateur.checkpoints.folders import described
 from secateur.checkpoints.foreign import check_weights, parsing
 from secateur.checkpoints.quiet import quiet
@@ -12,8 +16,9 @@ from secateur.errors import ModelError
 from secateur.paths import checked
 
 
-def load(folder: str | Path) -> Any:
+def load(folder: str | Path, weights: Mapping[str, np.ndarray] | None = None) -> Any:
     """The model in an exported folder, in eval mode on the CPU; its class is the one the folder's configuration names.
+    Files that are among the `weights` (see `carried`) are not read.
 
     Runs no code from the folder: a pruned model's class is made here, a designed one's is in this package. Raises ModelError
     when the folder is missing or damaged.
@@ -23,9 +28,12 @@ def load(folder: str | Path) -> Any:
         model_class = _class_of(folder)
         config = model_class.config_class.from_pretrained(folder, local_files_only=True)
         check_weights(folder, lambda: model_class._from_config(config))
+        known = carried(folder, weights or {})
+        given: dict[str, Any] = {"config": config, "state_dict": known} if known else {"local_files_only": True}
         model, info = model_class.from_pretrained(
-            folder, local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True
+            None if known else folder, output_loading_info=True, ignore_mismatched_sizes=True, **given
         )
+        model.config.name_or_path = str(folder)
     # transformers would give a missing weight random values and only warn.
     wrong = sorted({*info["missing_keys"], *(key if isinstance(key, str) else key[0] for key in info["mismatched_keys"])})
     if wrong:

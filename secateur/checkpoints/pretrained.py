@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from secateur.anatomy import anatomy_of
 from secateur.anatomy.inputs import CHOICES, is_multiple_choice
+from secateur.checkpoints.carried import carried
 from secateur.checkpoints.exported import load
 from secateur.checkpoints.folders import described, local
 from secateur.checkpoints.foreign import LAYERS, check_weights, parsing
@@ -17,6 +18,8 @@ from secateur.errors import ModelError
 from secateur.tasks.hub import hub
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from secateur.anatomy import Anatomy
     from secateur.tasks import TaskData
 
@@ -75,13 +78,14 @@ def reading(model: str) -> Iterator[str]:
         yield model if folder is None else str(folder)
 
 
-def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
-    """The model with a head for the task, in float32 on the device. A new head is initialised from the seed."""
+def load_model(model: str, data: TaskData, *, seed: int, device: str, weights: Mapping[str, np.ndarray] | None = None) -> Any:
+    """The model with a head for the task, in float32 on the device. A new head is initialised from the seed. Files that are
+    among the `weights` (see `carried`) are not read."""
     import torch
     import transformers
 
     auto = getattr(transformers, AUTO_CLASSES[data.task.kind])
-    options: dict[str, Any] = {"dtype": torch.float32}
+    options: dict[str, Any] = {}
     if data.task.kind in ("classification", "regression"):
         options["num_labels"] = data.num_labels
         options["problem_type"] = "regression" if data.task.kind == "regression" else "single_label_classification"
@@ -95,12 +99,20 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str) -> Any:
             # Chunks only save memory, and fail where they do not divide a batch's length.
             options["chunk_size_feed_forward"] = 0
         folder = local(model)
+        known = None
         if folder is not None:
             check_weights(folder, lambda: auto.from_config(config))
+            known = carried(folder, weights or {})
+        if known:
+            options = {"config": transformers.AutoConfig.from_pretrained(source, **options), "state_dict": known}
+            with torch.device("meta"):
+                auto = type(auto.from_config(options["config"]))  # Auto classes take no weights
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             # a head for other labels is replaced by a new one; anything else that does not fit is an error
-            loaded, said = auto.from_pretrained(source, ignore_mismatched_sizes=True, output_loading_info=True, **options)
+            options |= {"dtype": torch.float32, "ignore_mismatched_sizes": True, "output_loading_info": True}
+            loaded, said = auto.from_pretrained(None if known else source, **options)
+            loaded.config.name_or_path = source
         _check_body(model, loaded, said)
         _try(model, loaded)
     if loaded.config.pad_token_id is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -11,6 +11,8 @@ from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from secateur.estimators.latency_model import LatencyModel
     from secateur.spaces.pruning import PruningSpace
     from secateur.supernet import Supernet
@@ -41,6 +43,8 @@ class Bench(Protocol):
     logs: Logs
     #: Where a method keeps its network.
     networks: Path
+    #: In a worker on a cluster: weights that need not be read from files.
+    carried: Mapping[str, np.ndarray]
 
     @property
     def latency_model(self) -> LatencyModel | None:
@@ -96,6 +100,10 @@ class Method(ABC):
     @abstractmethod
     def estimators(self) -> list[Estimator]:
         """How the search scores a candidate's error."""
+
+    def reads(self) -> list[Path]:
+        """The checkpoint folders whose weights a worker of the search reads: they are sent with its recipe."""
+        return [self.bench.networks]
 
     def candidates(self) -> Sequence[Architecture]:
         """What is tried, in order, where the method `lists`."""

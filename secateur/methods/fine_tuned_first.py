@@ -26,13 +26,14 @@ class FineTunedFirst(Method):
     def network(self) -> Supernet:
         bench = self.bench
         if bench.done(self.keeps):
-            return Supernet(load(bench.networks).to(bench.device))
+            return Supernet(load(bench.networks, bench.carried).to(bench.device))
         return self.pretrained()
 
     def pretrained(self) -> Supernet:
         """The network before any training."""
         bench = self.bench
-        return Supernet(load_model(bench.c.model, bench.data, seed=bench.c.seed, device=bench.device))
+        options: dict[str, Any] = {"seed": bench.c.seed, "device": bench.device, "weights": bench.carried}
+        return Supernet(load_model(bench.c.model, bench.data, **options))
 
     def stages(self) -> list[Step]:
         return [("fine-tune", self.fine_tune)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from secateur.architecture import digest
+from secateur.checkpoints.folders import local
 from secateur.estimators.base import Estimator
 from secateur.estimators.fine_tuned import TRAINING, FineTuned
 from secateur.estimators.own_weights import WEIGHTS
@@ -21,6 +23,10 @@ class Standard(FineTunedFirst):
     own = True
     budgets = True
     uses: ClassVar[tuple[str, ...]] = ("trial_epochs", "learning_rate")
+
+    def reads(self) -> list[Path]:
+        folder = local(self.bench.c.model)
+        return [*super().reads(), *([] if folder is None else [folder])]
 
     def estimators(self) -> list[Estimator]:
         return [self._fine_tuned(self.pretrained())]

@@ -37,7 +37,7 @@ class WeightSharing(Method):
     def network(self) -> Supernet:
         bench, folder = self.bench, self.bench.networks
         if bench.done("train"):
-            return Supernet(load(folder).to(bench.device))
+            return Supernet(load(folder, bench.carried).to(bench.device))
         if bench.done("warm-up"):
             supernet = Supernet(load(folder / WARMED).to(bench.device))
             if bench.done("order"):

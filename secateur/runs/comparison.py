@@ -24,7 +24,7 @@ from secateur.writing import write_whole
 #: Where the page is written by default.
 PAGE = Path("compare.html")
 #: Settings that do not make another experiment.
-_NO_MATTER = ("seed", "store", "preset", "workers", "log_to")
+_NO_MATTER = ("seed", "store", "preset", "workers", "executor", "address", "gpus_per_trial", "log_to")
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,13 @@ class RunFolder:
     #: What one architecture of the run is called.
     noun: ClassVar[str] = "network"
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, store: Store | None = None) -> None:
         self.folder = checked(folder, StudyError)
         if not self.folder.is_dir():
             raise StudyError(f"there is no run folder `{folder}`.")
         settings: Any = self.settings.read(self.folder)
         self.configuration = settings
-        self.store: Store = open_store(settings.store or self.folder / STUDY)
+        self.store: Store = store or open_store(settings.store or self.folder / STUDY)
         self._known: set[Architecture] = set()
         self.objectives = [Objective.parse(o) for o in settings.objectives]
 
@@ -167,8 +167,9 @@ class RunFolder:
         self.store.close()
 
 
-def open_run(folder: str | Path) -> Any:
-    """The run in a folder: a `PruneRun`, a `DesignRun` or a `CellsRun`, by the verb that made it."""
+def open_run(folder: str | Path, store: Store | None = None) -> Any:
+    """The run in a folder: a `PruneRun`, a `DesignRun` or a `CellsRun`, by the verb that made it. A `store` stands in for the
+    run's own."""
     path = checked(folder, StudyError)
     if not path.is_dir():
         raise StudyError(f"there is no run folder `{folder}`.")
@@ -176,7 +177,7 @@ def open_run(folder: str | Path) -> Any:
         kind = find("run", verb_of(path))
     except UnknownNameError as error:
         raise StudyError(f"`{path / FILE}` cannot be used: its verb does not create runs: {error}") from error
-    return kind(path)
+    return kind(path) if store is None else kind(path, store)
 
 
 def parse_under(under: list[str] | None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
 from secateur.paths import reason
 from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, fits, option
+from secateur.study.executors.settings import EXECUTORS, MOST_WORKERS, executor_faults
 from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
 
@@ -158,9 +159,29 @@ class SearchRunSettings(RunSettings):
         1,
         "Processes that evaluate trials in parallel; with several, results depend on their timing.",
         least=1,
+        most=MOST_WORKERS,
+        panel="The search",
+    )
+    executor: str = option(
+        "processes",
+        "Where they are: processes of this machine, or ray: of a Ray cluster (this machine alone where no --address is given).",
+        known=EXECUTORS,
+        panel="The search",
+    )
+    address: str | None = option(
+        None, "Of a Ray cluster that is there already: host:port, or auto for the one of this machine.", panel="The search"
+    )
+    gpus_per_trial: float | None = option(
+        None,
+        "GPUs of the Ray cluster for each worker, also a part of one, such as 0.25; by default 1 where the device is a GPU.",
+        least=0,
         most=MOST_THREADS,
         panel="The search",
     )
+
+    def contradictions(self) -> list[str]:
+        workers = executor_faults(self.executor, self.workers, self.address, self.gpus_per_trial, self.device)
+        return super().contradictions() + workers
 
     @property
     def wanted(self) -> int | None:

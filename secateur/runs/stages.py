@@ -8,19 +8,23 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import BoundError, ConfigurationError, MissingExtraError, StudyError
+from secateur.errors import BoundError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.paths import quoted
 from secateur.runs.bounds import nothing_found
-from secateur.runs.folder import LOG, PROGRESS, RunFolder
+from secateur.runs.crew import Crew, facts_of, store_of
+from secateur.runs.folder import LOG, PROGRESS, RunFolder, open_run
 from secateur.runs.progress import Moment, Progress
 from secateur.runs.timing import Effort
-from secateur.study import Executor, Front, Inline, Journal, Processes, Recipe, RunLog, Stop, Study
+from secateur.study import Front, Journal, Recipe, RunLog, Stop, Study
 from secateur.training.logs import Logs
 from secateur.trial import Status, Trial
 
@@ -109,6 +113,12 @@ class Work(ABC):
 class SearchWork(Work):
     """A run that searches: a job says how candidates are proposed and evaluated."""
 
+    def __init__(self, run: RunFolder, progress: Progress) -> None:
+        super().__init__(run, progress)
+        self.crew = Crew(self.c, measures=False)
+        #: In a worker: the weights that came with its recipe, by name.
+        self.carried: Mapping[str, np.ndarray] = {}
+
     @abstractmethod
     def searcher(self) -> Any:
         """A new searcher."""
@@ -117,8 +127,14 @@ class SearchWork(Work):
     def estimators(self) -> list[Estimator]:
         """What scores candidates during the search."""
 
+    def weights(self) -> Mapping[str, np.ndarray]:
+        """Name → what workers on a cluster are given of the weights that lie in files: see `secateur.checkpoints.carried`."""
+        return {}
+
     def ready(self) -> None:
         self.searcher()  # what it refuses, it refuses now
+        if not self.journal.done("search"):
+            self.crew.check()
 
     def after_trial(self, study: Study, left: int) -> None:
         """Hook: called with each trial that has ended; at most `left` more follow."""
@@ -132,20 +148,16 @@ class SearchWork(Work):
 
     def check_workers(self, names: list[str]) -> None:
         """Refuse several workers where what they measure would disturb each other."""
-        if self.c.workers > 1 and "latency" in names:
-            raise ConfigurationError(
-                "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
-            )
+        self.crew = Crew(self.c, measures="latency" in names)
 
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
-        # Also where workers make their own: the unpruned network's values come of it.
-        executor: Executor = Inline(self.together())
-        if self.c.workers > 1:
-            recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
-            executor = Processes(recipe, self.c.workers)
-            self.note(f"{self.c.workers} processes searched in parallel: the same seed may find a different front.")
+        together = self.together()  # also where workers make their own: the unpruned network's values come of it
+        arguments, weights = {"folder": str(self.folder.resolve()), "facts": facts_of(self.store)}, self.weights()
+        executor = self.crew.executor(together, Recipe("secateur.runs.stages:estimators_of", arguments, weights), self.log)
+        if self.crew.note is not None:
+            self.note(self.crew.note)
         logs, searcher = self.logs.of("search"), self.searcher()
         seconds = self._seconds()
         with executor, self.progress.bar(f"searching ({searcher.name})") as advance, logs.writer() as write:
@@ -205,11 +217,13 @@ class SearchWork(Work):
         return "the searcher found nothing to try."
 
 
-def estimators_of(folder: str) -> Together:
-    """What scores the candidates of the run in a folder, made anew: for a process that works for it."""
-    from secateur.runs.folder import open_run
-
-    run = open_run(folder)
+def estimators_of(folder: str, facts: Mapping[str, Any], **weights: np.ndarray) -> Together:
+    """What scores the candidates of the run in a folder, made anew: for a process that works for it. `facts` are what it needs
+    of the run's store, and `weights` those that need not be read from files."""
+    if not Path(folder).is_dir():
+        raise StudyError(f"`{folder}` is not there on {platform.node()}: keep runs in a folder that all nodes share.")
+    run = open_run(folder, store_of(facts))
     work: SearchWork = find("work", run.configuration.verb)(run, Progress(False))
+    work.carried = weights
     work.prepare()
     return work.together()

@@ -1,6 +1,6 @@
 """The study: runs trials, stores them, resumes exactly, and gives the front."""
 
-from secateur.study.executors import Executor, Inline, Processes, Recipe
+from secateur.study.executors import Executor, Inline, Processes, Ray, Recipe
 from secateur.study.frames import Trials
 from secateur.study.front import Front, Member
 from secateur.study.journal import Journal
@@ -18,6 +18,7 @@ __all__ = [
     "Journal",
     "Member",
     "Processes",
+    "Ray",
     "Recipe",
     "RunLock",
     "RunLog",

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -22,7 +23,7 @@ from secateur.objectives import Objective
 from secateur.rng import Generator, generator
 from secateur.search.base import Searcher
 from secateur.spaces.pruning import Shape, Small
-from secateur.study import Processes, Recipe, RunLock, RunLog, Stop, Store, Study, create_store, open_store
+from secateur.study import Processes, Ray, Recipe, RunLock, RunLog, Stop, Store, Study, create_store, open_store
 from secateur.trial import Status, Trial
 
 SPACE = Small(Shape(layers=2, heads=4, units=8))
@@ -167,14 +168,20 @@ def told(results: Sequence[Trial]) -> list[tuple[Any, ...]]:
     return [(r.id, r.architecture.key, r.status, dict(r.values), r.origin) for r in results]
 
 
-def together(folder: str = "", deaths: int = 0, refuse: bool = False, weights: np.ndarray | None = None) -> Together:
+def together(
+    folder: str = "", deaths: int = 0, refuse: bool = False, weights: np.ndarray | None = None, slow: float = 0.0
+) -> Together:
     """The recipe of a worker.
 
     Of trials whose architecture has no layer left, the first `deaths` evaluations die by SIGKILL, counted by files in `folder`;
-    with `refuse` they end in an error of the user's. `weights` are added to the error.
+    with `refuse` they end in an error of the user's. `weights` are added to the error. Where it is `slow`, an evaluation
+    takes so many seconds, and says when it begins.
     """
 
     def before(architecture: Architecture) -> Evaluation | None:
+        if slow:
+            print("evaluating", architecture.key, flush=True)
+            time.sleep(slow)
         if SPACE.plan(architecture).layers:
             return None if weights is None else Evaluation({"error": Error.error(architecture) + float(weights.sum())})
         if refuse:
@@ -190,6 +197,20 @@ def together(folder: str = "", deaths: int = 0, refuse: bool = False, weights: n
     return Together([Error(before=before), Count()], OBJECTIVES, (), UNPRUNED)
 
 
+def looking(given: str, **arrays: np.ndarray) -> Callable[[str], dict[str, Any]]:
+    """What a worker does that looks where its arrays lie: whether in memory that it shares and may not write to."""
+
+    def look(name: str) -> dict[str, Any]:
+        array = arrays[name]
+        at = array.__array_interface__["data"][0]
+        lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+        inside = [line for line in lines if int(line[0].split("-")[0], 16) <= at < int(line[0].split("-")[1], 16)]
+        found = {"given": given, "pid": os.getpid(), "sum": float(array.sum()), "writeable": array.flags.writeable}
+        return {**found, "shared": "s" in inside[0][1], "folder": os.getcwd(), "threads": os.environ["OMP_NUM_THREADS"]}
+
+    return look
+
+
 class Recorded(Learner):
     """Notes in a file how much it had been told when it was asked, by proposal number."""
 
@@ -202,7 +223,8 @@ class Recorded(Learner):
         return super()._next_trial(rng)
 
 
-def main(folder: Path, trials: int, workers: int) -> None:
+def main(folder: Path, trials: int, workers: int, address: str | None = None) -> None:
+    """So many trials, by this process (`workers` 0), by others, or on the Ray cluster at `address` (`local`: of its own)."""
     Recorded.record = folder / "asked.txt"
     with RunLock(folder), RunLog(folder / "log.jsonl") as log:
         path = folder / "study.db"
@@ -213,7 +235,11 @@ def main(folder: Path, trials: int, workers: int) -> None:
             print("trial", trial.number, flush=True)
 
         options: dict[str, Any] = {"log": log, "on_trial": report}
-        if workers:
+        if address is not None:
+            recipe = Recipe("secateur.testing.toy_study:together", {"slow": 0.05})
+            with Ray(recipe, workers, address=None if address == "local" else address, note=log.write) as there:
+                study(store, executor=there, **options).run(Stop(trials=trials))
+        elif workers:
             with Processes(Recipe("secateur.testing.toy_study:together"), workers) as executor:
                 study(store, Recorded, executor=executor, **options).run(Stop(trials=trials))
         else:
@@ -222,4 +248,4 @@ def main(folder: Path, trials: int, workers: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:4]), *sys.argv[4:])

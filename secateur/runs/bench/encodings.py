@@ -17,8 +17,11 @@ from secateur.runs.bench.problem import measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search import WORK, Plan, SearchSettings
 from secateur.runs.bench.search_results import SearchStudy
+from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
+from secateur.runs.settings import SearchRunSettings
 from secateur.settings import MOST_TRIALS, Settings, option, shared
+from secateur.study.executors.settings import executor_faults
 
 #: What depends on an encoding, and the searchers in which nothing else does.
 SUBROUTINES = {"sample": ("random",), "perturb": ("local", "mo-rea"), "predict": ("dngo", "bananas")}
@@ -50,12 +53,14 @@ class EncodingSettings(Settings):
     queries: int = option(150, "Networks that a search asks for.", least=1, most=MOST_TRIALS, flag="--queries --trials")
     until_best: bool = shared(SearchSettings, "until_best")
     workers: int | None = shared(SearchSettings, "workers")
+    executor: str = shared(SearchRunSettings, "executor", panel=None)
+    address: str | None = shared(SearchRunSettings, "address", panel=None)
     to: Path = option(
         Path("bench-encodings"), "Folder for the searches and the page; searches already there are not run again."
     )
 
     def contradictions(self) -> list[str]:
-        found = super().contradictions()
+        found = super().contradictions() + executor_faults(self.executor, self.workers, self.address)
         readings: list[Callable[[], Any]] = [lambda t=text: check_encoding(t) for text in self.encoding or ()]  # type: ignore[misc]
         readings += [lambda t=text: measure(t) for text in self.report or ()]  # type: ignore[misc]
         found += faults(readings) + no_table(self.table) + no_folder(self.to)
@@ -98,7 +103,7 @@ def compare_encodings(settings: EncodingSettings, progress: Progress) -> Encodin
     cells = {plan.search(task).cell: task for task in tasks}
     with SafeRowsFile.within(s.to, SearchStudy.results) as file:
         run = lambda task: plan.search(task).run()  # noqa: E731
-        frame = filled(file, cells, WORK, searches, s.workers, run, (progress, "searching"))
+        frame = filled(file, cells, WORK, searches, Crew.of(s), run, (progress, "searching"))
     found = SearchStudy(s.to, plan.problems, frame, s.queries, searches.shown_at, until_best=s.until_best)
     study = EncodingStudy(s.to, found, s.used, s.encodings, left_out)
     study.write()

@@ -22,8 +22,11 @@ from secateur.runs.bench.filling import Rows, filled
 from secateur.runs.bench.ranks import summarised
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.told import Told
+from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_THREADS, Settings, option
+from secateur.runs.settings import SearchRunSettings
+from secateur.settings import Settings, option, shared
+from secateur.study.executors.settings import MOST_WORKERS, executor_faults
 from secateur.tables.opening import open_tables
 
 if TYPE_CHECKING:
@@ -57,11 +60,13 @@ class ExtrapolatorSettings(Settings):
     )
     seeds: int = option(10, "How often trainings are drawn.", least=1, most=10_000)
     test: int | None = option(None, f"Trainings to test on; by default {TEST}, or all that are left.", least=3, most=10**6)
-    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_THREADS)
+    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_WORKERS)
+    executor: str = shared(SearchRunSettings, "executor", panel=None)
+    address: str | None = shared(SearchRunSettings, "address", panel=None)
     to: Path = option(Path("bench-extrapolators"), "Folder for the results and the page; what is there is not done again.")
 
     def contradictions(self) -> list[str]:
-        found = super().contradictions()
+        found = super().contradictions() + executor_faults(self.executor, self.workers, self.address)
         readings: list[Callable[[], Any]] = [lambda: self.shares, lambda: self.sizes]
         if self.encoding is not None:
             readings.append(lambda: check_encoding(str(self.encoding)))
@@ -206,7 +211,7 @@ def compare_extrapolators(settings: ExtrapolatorSettings, progress: Progress) ->
     cells = {plan.extrapolation(task).cell: task for task in plan.tasks()}
     with SafeRowsFile.within(s.to, ExtrapolatorStudy.results) as file:
         run = lambda task: plan.extrapolation(task).run()  # noqa: E731
-        frame = filled(file, cells, WORK, s, s.workers, run, (progress, "extrapolating"))
+        frame = filled(file, cells, WORK, s, Crew.of(s), run, (progress, "extrapolating"))
     study = ExtrapolatorStudy(s.to, plan.subjects, frame)
     study.write()
     return study

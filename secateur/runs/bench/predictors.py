@@ -16,8 +16,11 @@ from secateur.runs.bench.predicting import TEST, Fit, Subject
 from secateur.runs.bench.predictors_results import PredictorStudy
 from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
+from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_THREADS, Settings, option
+from secateur.runs.settings import SearchRunSettings
+from secateur.settings import Settings, option, shared
+from secateur.study.executors.settings import MOST_WORKERS, executor_faults
 from secateur.tables.opening import open_tables
 
 #: Encodings where none is asked for; a graph for predictors that take no other.
@@ -53,11 +56,13 @@ class PredictorSettings(Settings):
     )
     seeds: int = option(10, "How often networks are drawn.", least=1, most=10_000)
     test: int | None = option(None, f"Networks to test on; by default {TEST:,}, or all that are left.", least=3, most=10**6)
-    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_THREADS)
+    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_WORKERS)
+    executor: str = shared(SearchRunSettings, "executor", panel=None)
+    address: str | None = shared(SearchRunSettings, "address", panel=None)
     to: Path = option(Path("bench-predictors"), "Folder for the results and the page; what is there is not done again.")
 
     def contradictions(self) -> list[str]:
-        found = super().contradictions()
+        found = super().contradictions() + executor_faults(self.executor, self.workers, self.address)
         readings: list[Callable[[], Any]] = [lambda t=text: measure(t) for text in self.feature or ()]  # type: ignore[misc]
         readings += [lambda t=text: check_encoding(t) for text in self.encoding or ()]  # type: ignore[misc]
         found += faults([*readings, lambda: self.sizes])
@@ -166,7 +171,7 @@ def compare_predictors(settings: PredictorSettings, progress: Progress) -> Predi
     tasks, left_out = plan.tasks()
     cells = {plan.fit(task).cell: task for task in tasks}
     with SafeRowsFile.within(s.to, PredictorStudy.results) as file:
-        frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.fit(task).run(), (progress, "predicting"))
+        frame = filled(file, cells, WORK, s, Crew.of(s), lambda task: plan.fit(task).run(), (progress, "predicting"))
     study = PredictorStudy(s.to, plan.subjects, frame, left_out)
     study.write()
     return study

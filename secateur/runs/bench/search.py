@@ -18,8 +18,11 @@ from secateur.runs.bench.problem import Problem, measure
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.search_results import SearchStudy
 from secateur.runs.bench.searching import ARCHITECTURE, Search
+from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, option
+from secateur.runs.settings import SearchRunSettings
+from secateur.settings import MOST_TRIALS, Settings, option, shared
+from secateur.study.executors.settings import MOST_WORKERS, executor_faults
 from secateur.tables.opening import open_tables
 
 if TYPE_CHECKING:
@@ -80,12 +83,14 @@ class SearchSettings(Settings):
     )
     depths: bool = option(True, "In small, a trial also brings the shallower networks that its pass contains.")
     workers: int | None = option(
-        None, "Processes that search side by side: by default one per core.", least=1, most=MOST_THREADS
+        None, "Processes that search side by side: by default one per core.", least=1, most=MOST_WORKERS
     )
+    executor: str = shared(SearchRunSettings, "executor", panel=None)
+    address: str | None = shared(SearchRunSettings, "address", panel=None)
     to: Path = option(Path("bench-search"), "Folder for the searches and the page; searches already there are not run again.")
 
     def contradictions(self) -> list[str]:
-        found = super().contradictions()
+        found = super().contradictions() + executor_faults(self.executor, self.workers, self.address)
         readings: list[Callable[[], Any]] = [lambda t=text: Contender.parse(t) for text in self.searcher or ()]  # type: ignore[misc]
         readings += [lambda t=text: measure(t) for text in self.report or ()]  # type: ignore[misc]
         if self.sound("queries", "seconds"):
@@ -187,7 +192,7 @@ def compare_searchers(settings: SearchSettings, progress: Progress) -> SearchStu
     tasks, left_out = plan.tasks()
     cells = {plan.search(task).cell: task for task in tasks}
     with SafeRowsFile.within(s.to, SearchStudy.results) as file:
-        frame = filled(file, cells, WORK, s, s.workers, lambda task: plan.search(task).run(), (progress, "searching"))
+        frame = filled(file, cells, WORK, s, Crew.of(s), lambda task: plan.search(task).run(), (progress, "searching"))
     problems = [problem.knowing(_spelt(frame, problem.name)) for problem in plan.problems]
     notes = [*left_out, *flags(problems, plan.contenders)]
     study = SearchStudy(s.to, problems, frame, s.end, s.shown_at, s.seconds is not None, notes, s.until_best)

@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from secateur.devices.cores import available_cores
 from secateur.errors import StudyError
+from secateur.study.executors.ray_cluster import Place, RayCluster
+from secateur.study.executors.ray_pool import Lost, RayPool, Work
 
 #: Libraries read these as they load.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -22,12 +25,26 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from secateur.runs.bench.workers import serve; serve()"
 
 
-def each(
-    prepare: str, given: Any, tasks: Sequence[Any], workers: int | None, here: Callable[[Any], Any]
-) -> Iterator[tuple[int, Any]]:
-    """The place of each task and what came of it, as they end: in other processes (by default one per core), see
-    `side_by_side`; or, where one is enough, by calling what would be prepared `here`."""
-    several = min(workers or len(available_cores()), len(tasks))
+@dataclass(frozen=True)
+class Crew:
+    """Who does the tasks: so many workers (by default one per core), in processes of this machine or on a Ray cluster."""
+
+    workers: int | None = None
+    executor: str = "processes"
+    address: str | None = None
+
+    @classmethod
+    def of(cls, settings: Any) -> Crew:
+        return cls(settings.workers, settings.executor, settings.address)
+
+
+def each(prepare: str, given: Any, tasks: Sequence[Any], crew: Crew, here: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
+    """The place of each task and what came of it, as they end: by others, see `side_by_side` and `on_ray`; or, where one
+    process is enough, by calling what would be prepared `here`."""
+    several = min(crew.workers or len(available_cores()), len(tasks))
+    if crew.executor == "ray" and tasks:
+        yield from on_ray(prepare, given, tasks, several, crew.address)
+        return
     if several > 1:
         yield from side_by_side(prepare, given, tasks, several)
         return
@@ -64,6 +81,30 @@ def side_by_side(prepare: str, given: Any, tasks: Sequence[Any], workers: int) -
     finally:
         for worker in running:
             worker.end()
+
+
+def on_ray(
+    prepare: str, given: Any, tasks: Sequence[Any], workers: int, address: str | None = None
+) -> Iterator[tuple[int, Any]]:
+    """The same on a Ray cluster, where a worker or node that dies is replaced and its task begun again.
+
+    Raises StudyError where workers died of one task again and again, ConfigurationError where the cluster does not answer or
+    has no room.
+    """
+    cluster = RayCluster(address, workers=workers)
+    try:
+        places = [Place(1)] * len(cluster.places(workers))  # one thread each
+        with RayPool(cluster, Work(prepare, given), places) as pool:
+            for place, task in enumerate(tasks):
+                pool.submit(place, task)
+            for _ in tasks:
+                name, found = pool.take()
+                if isinstance(found, Lost):
+                    raise StudyError(f"the workers that did a task died again and again: {found.reason}.")
+                assert isinstance(name, int)
+                yield name, found
+    finally:
+        cluster.leave()
 
 
 class _Worker:

@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from secateur.catalogue import find, find_searcher, with_budgets
+from secateur.checkpoints.carried import carry
 from secateur.checkpoints.tokenizers import tokenizer_of
 from secateur.devices.device import check_precision, resolve_device
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
@@ -133,6 +136,9 @@ class PruneWork(Measuring):
     def efforts(self) -> Mapping[str, Effort]:
         sizes = {name: len(self.data.split(name)) for name in ("train", "validation", "test")}
         return prune_efforts(self.c, sizes, self.method.passes(), SECONDS)
+
+    def weights(self) -> Mapping[str, np.ndarray]:
+        return carry(self.method.reads()) if self.c.executor == "ray" else {}
 
     def before_stages(self, left: list[str]) -> None:
         self.networks.mkdir(exist_ok=True)

@@ -15,6 +15,7 @@ from typing import Any
 from secateur.devices.cores import available_cores
 from secateur.errors import ConfigurationError, SecateurError, StudyError
 from secateur.estimators.together import Known, Outcome
+from secateur.settings import MOST_THREADS
 from secateur.study.executors.base import Executor, Recipe
 from secateur.trial import Status, Trial
 
@@ -38,6 +39,8 @@ class Processes(Executor):
     def __init__(self, recipe: Recipe, workers: int) -> None:
         if workers < 1:
             raise ConfigurationError(f"`workers` must be at least 1, got {workers}.")
+        if workers > MOST_THREADS:
+            raise ConfigurationError(f"`workers` must be at most {MOST_THREADS} on this machine, got {workers}.")
         self.recipe, self.workers = recipe, workers
         self._threads = max(1, len(available_cores()) // workers)
         self._waiting: deque[Task] = deque()

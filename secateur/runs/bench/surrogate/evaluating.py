@@ -15,6 +15,7 @@ from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.surrogate.judging import Judgement, Subject
 from secateur.runs.bench.surrogate.results import SurrogateStudy
 from secateur.runs.bench.surrogate.settings import EvaluateSettings
+from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
 from secateur.tables.opening import open_table
 
@@ -75,7 +76,7 @@ def evaluate(table: str, settings: EvaluateSettings, progress: Progress) -> Surr
     cells: dict[str, Any] = {plan.judgement(task).cell: task for task in plan.tasks()}
     with SafeRowsFile.within(s.to, SurrogateStudy.results) as file:
         run = lambda task: plan.judgement(task).run()  # noqa: E731
-        frame = filled(file, cells, WORK, (table, s), s.workers, run, (progress, "fitting"))
+        frame = filled(file, cells, WORK, (table, s), Crew.of(s), run, (progress, "fitting"))
     study = SurrogateStudy(s.to, plan.subject, frame, s.noises)
     study.write()
     return study

@@ -12,7 +12,9 @@ from secateur.paths import no_folder
 from secateur.predictors.curves.model import Ways
 from secateur.runs.bench.asked import faults
 from secateur.runs.bench.problem import measure
-from secateur.settings import MOST_THREADS, Settings, option
+from secateur.runs.settings import SearchRunSettings
+from secateur.settings import Settings, option, shared
+from secateur.study.executors.settings import MOST_WORKERS, executor_faults
 from secateur.tables.curves.material import Reading
 from secateur.tables.searchable import SearchTable
 
@@ -90,11 +92,14 @@ class EvaluateSettings(CurveSettings):
     )
     folds: int = option(5, "Parts of the networks; each is predicted by models of the others.", least=2, most=1000)
     draws: int = option(100, "Trainings that are drawn of a network whose noise is judged.", least=2, most=100_000)
-    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_THREADS)
+    workers: int | None = option(None, "Processes that work side by side: by default one per core.", least=1, most=MOST_WORKERS)
+    executor: str = shared(SearchRunSettings, "executor", panel=None)
+    address: str | None = shared(SearchRunSettings, "address", panel=None)
     to: Path = option(Path("bench-surrogate"), "Folder for the results and the page; what is there is not done again.")
 
     def contradictions(self) -> list[str]:
-        return super().contradictions() + no_folder(self.to)
+        misplaced = executor_faults(self.executor, self.workers, self.address)
+        return super().contradictions() + misplaced + no_folder(self.to)
 
     @property
     def noises(self) -> tuple[str, ...]:
