@@ -153,6 +153,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "design": Entry("secateur.verbs.design:design", "Design decoder language models for a device"),
         "train": Entry("secateur.verbs.train:train", "Train an architecture that design found"),
         "resume": Entry("secateur.verbs.resume:resume", "Continue a run that was stopped"),
+        "join": Entry("secateur.verbs.join:join", "Search with a run that another process is working on"),
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
         "export": Entry("secateur.verbs.export:export", "Export a sub-network as a checkpoint", ("cli",)),
         "report": Entry("secateur.verbs.report:report", "Write a run's report: one page that works offline", ("cli",)),

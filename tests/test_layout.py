@@ -65,6 +65,7 @@ INSIDE = {
             "design",
             "train",
             "resume",
+            "join",
             "front",
             "export",
             "report",

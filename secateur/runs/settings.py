@@ -50,6 +50,9 @@ class RunSettings(Settings):
         "Keep the study in this database (postgresql://…, password in ~/.pgpass) instead of a file in the run's folder.",
         panel="The search",
     )
+    store_patience: float = option(
+        120.0, "Seconds to wait for the database of --store where it goes away.", least=0.0, panel="The search"
+    )
     population: int | None = option(
         None,
         "How many results mo-rea, nsga2 and evolution breed from; by default a tenth of the trials, 10 to 100 (nsga2: 50).",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import time
 from abc import ABC, abstractmethod
@@ -43,6 +44,8 @@ class Work(ABC):
         self.progress = progress
         #: Where trainings and the search are logged to: a library that is missing is said now.
         self.logs = Logs.of_run(getattr(self.c, "log_to", ()), self.folder)
+        #: Whether another process goes through the stages.
+        self.joins = False
         self._run = run
 
     @cached_property
@@ -94,6 +97,14 @@ class Work(ABC):
         self.tidy()  # only now: a run killed between two stages needs what they left to go on
         self.log.write("finished")
 
+    def join(self) -> None:
+        """The search alone, beside the process that goes through the stages: it says how far the run is, and keeps the log."""
+        self.joins = True
+        self.log = RunLog(self.folder / f"{LOG.removesuffix('.jsonl')}-{platform.node()}-{os.getpid()}.jsonl")
+        self.prepare()
+        with quiet():
+            self._search()
+
     def _publish(self, moment: Moment) -> None:
         """Keep where the run is, for those who watch it from another process."""
         self.store.set_meta(PROGRESS, {**moment.as_dict(), "at": time.time(), "host": platform.node()})
@@ -115,7 +126,11 @@ class Work(ABC):
         return Together(self.estimators(), self._run.objectives, self._run.bounds, self._run.unpruned)
 
     def check_workers(self, names: list[str]) -> None:
-        """Refuse several workers where what they measure would disturb each other."""
+        """Refuse several workers where what they measure would disturb each other, and drivers whose devices differ."""
+        if self.joins and "latency" in names:
+            raise ConfigurationError(
+                "a run cannot be joined when latency is measured: another process, or another device, would disturb it."
+            )
         if self.c.workers > 1 and "latency" in names:
             raise ConfigurationError(
                 "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
@@ -136,7 +151,7 @@ class Work(ABC):
 
             def on_trial(_: Trial) -> None:
                 nonlocal ended
-                ended += 1
+                ended = study.ended
                 advance(*((ended, wanted) if seconds is None else (round(study.seconds), round(seconds))))
                 pace = study.seconds / ended
                 left = wanted - ended if seconds is None else math.ceil(max(0.0, seconds - study.seconds) / max(pace, 1e-9))
@@ -148,6 +163,9 @@ class Work(ABC):
                 self.store, searcher, [], run.objectives, run.unpruned, executor=executor, log=self.log, on_trial=on_trial
             )
             study.run(Stop(trials=wanted, seconds=seconds))
+        ended = study.ended
+        if not study.alone:
+            self.note("Several drivers searched at once: the same seed may find a different front.")
         if study.exhausted:
             tried = f"{ended}" if self.c.wanted is None else f"{ended} of {wanted}"
             self.note(study.searcher.ending.format(ended=ended, tried=tried))

@@ -11,6 +11,7 @@ from secateur.errors import StudyError
 from secateur.estimators.together import CacheEntry
 from secateur.study import Stop, create_store, open_store
 from secateur.study.memory_store import MemoryStore
+from secateur.study.sql_store import SqlStore
 from secateur.testing import toy_study as toys
 from secateur.testing.stores import asked, ended
 from secateur.trial import Trial
@@ -52,7 +53,7 @@ def test_a_server_that_is_away_for_a_while(away: str, server: Any, monkeypatch: 
             server.start()
 
     monkeypatch.setattr("secateur.study.database.time.sleep", back)
-    with create_store(away) as store:
+    with SqlStore.create(away) as store:
         server.stop()
         store.begin(asked())
         assert len(store.trials()) == 1
@@ -60,8 +61,8 @@ def test_a_server_that_is_away_for_a_while(away: str, server: Any, monkeypatch: 
         server.stop()
         try:
             monkeypatch.setattr("secateur.study.database.time.sleep", lambda pause: None)
-            monkeypatch.setattr("secateur.study.database.PATIENCE", 0.01)
-            with pytest.raises(StudyError, match="cannot be used") as caught:
+            store.database.patience = 0.01
+            with pytest.raises(StudyError, match=r"was away for more than 0.01 seconds .* continue when it is back") as caught:
                 store.trials()
             assert "\n" not in str(caught.value)
         finally:

@@ -25,7 +25,7 @@ from secateur.study import Stop, Store, create_store, open_store
 from secateur.study.memory_store import MemoryStore
 from secateur.study.sql_store import SqlStore
 from secateur.testing import toy_study as toys
-from secateur.testing.stores import Again, StoreContract, asked, ended, extra, timeless
+from secateur.testing.stores import Again, SharedStoreContract, StoreContract, asked, ended, extra, timeless
 from secateur.trial import SWEEP, Status, Trial
 
 
@@ -48,7 +48,12 @@ def reopening(where: str | Path, opened: list[Store]) -> Again:
     return again
 
 
-class TestSqlite(StoreContract):
+class TestSqlite(SharedStoreContract):
+    @pytest.fixture
+    def other(self, store: Store, tmp_path: Path) -> Iterator[Store]:
+        with open_store(tmp_path / "study.db") as opened:
+            yield opened
+
     @pytest.fixture
     def again(self, tmp_path: Path) -> Iterator[Again]:
         opened: list[Store] = []
@@ -57,7 +62,12 @@ class TestSqlite(StoreContract):
             store.close()
 
 
-class TestPostgres(StoreContract):
+class TestPostgres(SharedStoreContract):
+    @pytest.fixture
+    def other(self, store: Store, postgres: str) -> Iterator[Store]:
+        with open_store(postgres) as opened:
+            yield opened
+
     @pytest.fixture
     def store(self, postgres: str) -> Iterator[Store]:
         with create_store(postgres, {"seed": 0}) as made:
