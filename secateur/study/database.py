@@ -358,6 +358,8 @@ def _study_error(error: Any, name: str) -> StudyError:
     low = text.lower()
     if disk_is_full(cause):
         return disk_full(name)
+    if not isinstance(cause, sqlite3.Error | OSError | UnicodeError):  # a server's: its words are names of the user's, too
+        return StudyError(f"`{name}` cannot be used: {text}.")
     if "malformed" in low or "not a database" in low or isinstance(cause, UnicodeError):
         return _damaged(name, text)
     if "disk i/o error" in low:

@@ -39,6 +39,7 @@ SCRIPTS = {
         "a suggestion of DNGO over 157 cells ÷ 0.3 s",
         "3 local searches of 20 queries ÷ 20 s",
     ],
+    "drivers": [f"trials a second of {drivers} drivers ÷ of one, SQLite" for drivers in (1, 2)],
     "latency_search": [f"search of 3 trials by latency ÷ by parameters, {kind}" for kind in ("random", "local")],
     "design_search": ["a design search ÷ 10 minutes", "measuring every candidate"],
     "overhead": [

@@ -357,7 +357,7 @@ def test_a_commit_that_the_disk_refuses_keeps_nobody_waiting(
         patch.setattr(DefaultDialect, "do_commit", refuse)
         with pytest.raises(StudyError, match=means):
             store.set_meta("a", 1)
-    monkeypatch.setattr("secateur.study.database.PATIENCE", 0.0)
+    monkeypatch.setattr("secateur.study.database.TURN", 0.0)
     other = SqlStore.open(store.name)
     other.set_meta("b", 2)
     other.close()
@@ -375,7 +375,7 @@ def test_full_disk_at_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_writer_that_does_not_end(store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.study.database.PATIENCE", 0.05)
+    monkeypatch.setattr("secateur.study.database.TURN", 0.05)
     with (
         open_store(tmp_path / "study.db") as other,
         pytest.raises(StudyError, match="is being written by another process"),
