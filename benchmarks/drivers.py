@@ -109,7 +109,7 @@ def main() -> None:
         )
 
     given = arguments(__doc__ or "", more)
-    several, trials, repeats = ([1, 2], 20, 1) if given.quick else ([1, 4, 16], 800, 3)
+    several, trials, repeats = ([1, 2], 20, 1) if given.quick else ([1, 4, 16], 400, 3)
     report = Report(given.quick)
     for name, url in (("SQLite", None), *([("PostgreSQL", given.store)] if given.store else [])):
         taken: dict[int, list[tuple[float, float]]] = {drivers: [] for drivers in several}
