@@ -4,7 +4,8 @@ By the clock, since drivers wait for the store and for each other. A ratio is th
 one, in one run. Beside it: trials a second, and the processor's milliseconds that the drivers spend on a trial. The study is in
 a file (SQLite), or in the database that `--store` names, each time in a new schema of it (PostgreSQL).
 
-    python benchmarks/drivers.py --store postgresql://user@host/name
+    python benchmarks/drivers.py > drivers.out
+    python benchmarks/drivers.py --store postgresql://user@host/name >> drivers.out
 """
 
 from __future__ import annotations
@@ -104,32 +105,30 @@ def main() -> None:
     from measuring import Report, arguments
 
     def more(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "--store", default=None, help="the URL of a PostgreSQL database; by default also a file is measured"
-        )
+        parser.add_argument("--store", default=None, help="the URL of a PostgreSQL database, instead of a file")
+        parser.add_argument("--repeats", type=int, default=3, help="how often each is measured, by turns")
 
     given = arguments(__doc__ or "", more)
-    several, trials, repeats = ([1, 2], 20, 1) if given.quick else ([1, 4, 16], 400, 3)
-    report = Report(given.quick)
-    for name, url in (("SQLite", None), *([("PostgreSQL", given.store)] if given.store else [])):
-        taken: dict[int, list[tuple[float, float]]] = {drivers: [] for drivers in several}
-        for _ in range(repeats):  # by turns
-            for drivers in several:
-                with place(url) as store:
-                    taken[drivers].append(together(store, drivers, trials))
-        alone = sorted(taken[1])[repeats // 2][0]
+    several, trials, repeats = ([1, 2], 20, 1) if given.quick else ([1, 4, 16], 400, given.repeats)
+    report, name = Report(given.quick), "PostgreSQL" if given.store else "SQLite"
+    taken: dict[int, list[tuple[float, float]]] = {drivers: [] for drivers in several}
+    for _ in range(repeats):
         for drivers in several:
-            seconds, spent = sorted(taken[drivers])[repeats // 2]
-            report.add(
-                f"trials a second of {drivers} drivers ÷ of one, {name}",
-                alone / seconds,
-                None,
-                lowest=alone / max(taken[drivers])[0],
-                highest=alone / min(taken[drivers])[0],
-                trials_a_second=trials / seconds,
-                processor_milliseconds=1e3 * spent / trials,
-                trials=trials,
-            )
+            with place(given.store) as store:
+                taken[drivers].append(together(store, drivers, trials))
+    alone = sorted(taken[1])[repeats // 2][0]
+    for drivers in several:
+        seconds, spent = sorted(taken[drivers])[repeats // 2]
+        report.add(
+            f"trials a second of {drivers} drivers ÷ of one, {name}",
+            alone / seconds,
+            None,
+            lowest=alone / max(taken[drivers])[0],
+            highest=alone / min(taken[drivers])[0],
+            trials_a_second=trials / seconds,
+            processor_milliseconds=1e3 * spent / trials,
+            trials=trials,
+        )
     report.end()
 
 

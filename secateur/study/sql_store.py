@@ -140,13 +140,18 @@ class SqlStore(SharedStore):
     # What several drivers need
 
     def lend(self, trial: Trial, owner: str, seconds: float, *, others: bool = True) -> Trial | None:
+        from sqlalchemy import delete
+
         begun = replace(trial, status=Status.RUNNING, started=time.time())
 
         def write(connection: Connection) -> int | None:
-            if others:
-                in_turn(connection)
-            known = others and trial.point in points(connection, [trial], but=trial.id)
-            return None if known else lent(connection, _row(begun), owner, seconds)
+            number = lent(connection, _row(begun), owner, seconds)
+            if number is not None and others:
+                in_turn(connection)  # only now: most of those who ask at the same moment find the id taken, and need no turn
+                if trial.point in points(connection, [trial], but=trial.id):
+                    connection.execute(delete(schema().trials).where(schema().trials.c.number == number))
+                    return None
+            return number
 
         number = self.database.write(write)
         return None if number is None else replace(begun, number=number)
