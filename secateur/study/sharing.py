@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ __all__ = ["LEASE", "Alone", "Shared", "sharing"]
 NOTHING = News()
 #: Seconds between two looks at what others do while there is nothing to do here: twice as long each time, up to the last.
 LOOKS = 0.02, 1.0
+#: Seconds that a driver waits at most before it asks again where another was first: twice as long each time, up to the last.
+COLLISIONS = 0.01, 1.0
 
 
 class Alone:
@@ -78,6 +81,7 @@ class Shared(Alone):
         self._store: SharedStore = store
         self._lease = lease
         self._driver = Driver()
+        self._chance, self._collisions = random.Random(self._driver.name), 0
         #: Whether others are known to have been at work at the same time.
         self.met = False
         self._others: dict[int, Trial] = {}
@@ -165,9 +169,12 @@ class Shared(Alone):
 
     def begin(self, trial: Trial) -> Trial | None:
         begun = self._store.lend(trial, self._driver.name, self._lease, others=self.met)
-        if begun is None:
+        if begun is None:  # as many may ask at once, each waits for a random while: else most of them would be late again
             self.met = True
+            time.sleep(self._chance.random() * min(COLLISIONS[0] * 2**self._collisions, COLLISIONS[1]))
+            self._collisions = min(self._collisions + 1, 10)
         else:
+            self._collisions = 0
             self._asked = (begun.id or 0) + 1
         return begun
 
