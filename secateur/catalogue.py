@@ -156,6 +156,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "cells": Entry("secateur.verbs.cells:find_cells", "Find the cells of a network for your images (HM-NAS)"),
         "train": Entry("secateur.verbs.train:train", "Train an architecture that design found"),
         "resume": Entry("secateur.verbs.resume:resume", "Continue a run that was stopped"),
+        "join": Entry("secateur.verbs.join:join", "Search with a run that another process is working on"),
         "front": Entry("secateur.verbs.front:front", "Show the Pareto set of a run", ("cli",)),
         "export": Entry("secateur.verbs.export:export", "Export a sub-network as a checkpoint", ("cli",)),
         "report": Entry("secateur.verbs.report:report", "Write a run's report: one page that works offline", ("cli",)),

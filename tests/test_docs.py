@@ -7,9 +7,9 @@ The folder holds toys under the names that the pages use, so that no page is rew
 a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `train.csv`, `reviews/`, GLUE's RTE, `my-text.txt`, a
 task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and `runs/phone`, unless the page
 makes them itself. What differs from what a reader would see: there may be no GPU (`SUBSTITUTIONS`), the demo takes minutes,
-tasks of the hub and a push need a connection, published tables are not here, `watch` does not end by itself (`parsed_only`),
-latencies are measured only briefly, and what a page leaves open is small (`hurry`): few epochs and trials, a toy space, short
-texts.
+tasks of the hub and a push need a connection, published tables are not here, `watch` does not end by itself and `join`
+needs a run at its search (`parsed_only`), latencies are measured only briefly, and what a page leaves open is small (`hurry`):
+few epochs and trials, a toy space, short texts.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def parsed_only(words: list[str]) -> bool:
     hub = words[0] == "evaluate" and not all("colours" in task for task in tasks)
     published = words[0] in ("bench", "encode") and any(word.startswith("nb") or word.endswith(".tfrecord") for word in words)
     return (
-        words[0] in ("demo", "watch")
+        words[0] in ("demo", "watch", "join")
         or published
         or "--push" in words
         or hub

@@ -66,6 +66,7 @@ INSIDE = {
             "cells",
             "train",
             "resume",
+            "join",
             "front",
             "export",
             "report",

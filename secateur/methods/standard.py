@@ -14,6 +14,7 @@ from secateur.estimators.shared_weights import weights_digest
 from secateur.methods.base import TRIALS
 from secateur.methods.fine_tuned_first import FineTunedFirst
 from secateur.supernet import Supernet
+from secateur.trial import Status
 from secateur.writing import discard, is_aside, remove
 
 
@@ -50,10 +51,12 @@ class Standard(FineTunedFirst):
         folder = self.bench.networks / TRIALS
         if self.lists or not folder.is_dir():
             return
-        best = {t.key for t in study.front()}
-        goes_on, running = study.searcher.may_continue(left), {t.key for t in study.searcher.pending.values()}
-        for path in list(folder.iterdir()):
-            if path.name in running or is_aside(path):  # another worker's
+        paths = list(folder.iterdir())  # before the trials are read: what another driver begins from now on is not among them
+        trials = study.trials()
+        best, running = {t.key for t in study.front(trials)}, {t.key for t in trials if t.status == Status.RUNNING}
+        goes_on, known = study.searcher.may_continue(left), {t.key for t in study.searcher.history}
+        for path in paths:
+            if path.name in running or path.name not in known or is_aside(path):  # another worker's, or another driver's
                 continue
             if path.name not in best | goes_on:
                 discard(path)

@@ -57,7 +57,7 @@ class RunFolder:
             raise StudyError(f"there is no run folder `{folder}`.")
         settings: Any = self.settings.read(self.folder)
         self.configuration = settings
-        self.store: Store = store or open_store(settings.store or self.folder / STUDY)
+        self.store: Store = store or open_store(settings.store or self.folder / STUDY, patience=settings.store_patience)
         self._known: set[Architecture] = set()
         self.objectives = [Objective.parse(o) for o in settings.objectives]
 

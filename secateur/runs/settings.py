@@ -51,6 +51,9 @@ class RunSettings(Settings):
         "Keep the study in this database (postgresql://…, password in ~/.pgpass) instead of a file in the run's folder.",
         panel="The search",
     )
+    store_patience: float = option(
+        120.0, "Seconds to wait for the database of --store where it goes away.", least=0.0, panel="The search"
+    )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     seed: int = option(0, "The seed for everything random.", least=0, below=2**32)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import time
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ import numpy as np
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
-from secateur.errors import BoundError, MissingExtraError, StudyError
+from secateur.errors import BoundError, ConfigurationError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.paths import quoted
@@ -116,6 +117,8 @@ class SearchWork(Work):
     def __init__(self, run: RunFolder, progress: Progress) -> None:
         super().__init__(run, progress)
         self.crew = Crew(self.c, measures=False)
+        #: Whether another process goes through the stages.
+        self.joins = False
         #: In a worker: the weights that came with its recipe, by name.
         self.carried: Mapping[str, np.ndarray] = {}
 
@@ -136,6 +139,14 @@ class SearchWork(Work):
         if not self.journal.done("search"):
             self.crew.check()
 
+    def join(self) -> None:
+        """The search alone, beside the process that goes through the stages: it says how far the run is, and keeps the log."""
+        self.joins = True
+        self.log = RunLog(self.folder / f"{LOG.removesuffix('.jsonl')}-{platform.node()}-{os.getpid()}.jsonl")
+        self.prepare()
+        with quiet():
+            self._search()
+
     def after_trial(self, study: Study, left: int) -> None:
         """Hook: called with each trial that has ended; at most `left` more follow."""
 
@@ -147,7 +158,11 @@ class SearchWork(Work):
         return Together(self.estimators(), self._run.objectives, self._run.bounds, self._run.unpruned)
 
     def check_workers(self, names: list[str]) -> None:
-        """Refuse several workers where what they measure would disturb each other."""
+        """Refuse several workers where what they measure would disturb each other, and drivers whose devices differ."""
+        if self.joins and "latency" in names:
+            raise ConfigurationError(
+                "a run cannot be joined when latency is measured: another process, or another device, would disturb it."
+            )
         self.crew = Crew(self.c, measures="latency" in names)
 
     def _search(self) -> None:
@@ -164,7 +179,7 @@ class SearchWork(Work):
 
             def on_trial(_: Trial) -> None:
                 nonlocal ended
-                ended += 1
+                ended = study.ended
                 advance(*((ended, wanted) if seconds is None else (round(study.seconds), round(seconds))))
                 pace = study.seconds / ended
                 left = wanted - ended if seconds is None else math.ceil(max(0.0, seconds - study.seconds) / max(pace, 1e-9))
@@ -176,6 +191,9 @@ class SearchWork(Work):
                 self.store, searcher, [], run.objectives, run.unpruned, executor=executor, log=self.log, on_trial=on_trial
             )
             study.run(Stop(trials=wanted, seconds=seconds))
+        ended = study.ended
+        if not study.alone:
+            self.note("Several drivers searched at once: the same seed may find a different front.")
         if study.exhausted:
             tried = f"{ended}" if self.c.wanted is None else f"{ended} of {wanted}"
             self.note(study.searcher.ending.format(ended=ended, tried=tried))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from secateur.paths import checked, quoted, reason
 from secateur.runs.folder import LOG, open_run
 from secateur.runs.progress import Progress
 from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
-from secateur.study import RunLock, Store, create_store, open_store
+from secateur.study import Journal, RunLock, Store, create_store, open_store
 from secateur.study.executors.processes import WORKER
 from secateur.writing import clean, is_aside, remove
 
@@ -55,7 +55,7 @@ def _started(settings: RunSettings, path: Path, progress: Progress) -> Any:
         # The study keeps the settings: from its first moment the folder is a run. It is told first where one elsewhere will be.
         if settings.store is not None:
             _write(settings, path)
-        store = create_store(settings.store or path / STUDY, settings.kept())
+        store = create_store(settings.store or path / STUDY, settings.kept(), patience=settings.store_patience)
         if settings.store is None:
             _write(settings, path)
         run = open_run(path)
@@ -129,9 +129,7 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False, seconds: 
     Raises ConfigurationError for one that the run does not have.
     """
     _begin_elsewhere(folder)
-    run = open_run(folder)
-    if faults := run.configuration.field_faults():  # of an earlier version, another machine or somebody's editor
-        raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
+    run = _opened(folder)
     given = {name: value for name, value in (("unsteady", unsteady or None), ("seconds", seconds)) if value is not None}
     for name in given:
         if not hasattr(run.configuration, name) or (name == "seconds" and run.configuration.verb != "prune"):
@@ -147,6 +145,38 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False, seconds: 
         if given:
             run.configure(changed)
         return _go(run, progress)
+
+
+def _opened(folder: Path) -> Any:
+    run = open_run(folder)
+    if faults := run.configuration.field_faults():  # of an earlier version, another machine or somebody's editor
+        raise StudyError(f"`{folder / FILE}` cannot be used here: {' '.join(faults)}")
+    return run
+
+
+def join(folder: Path, progress: Progress, workers: int = 1) -> Any:
+    """Search with a run that is at its search, in this process beside its own, until that has ended.
+
+    The folder is not locked. Raises StudyError where the run is not at its search.
+    """
+    run = _opened(folder)
+    rows = Journal(run.store).rows()
+    search = next((row.status for row in rows if row.name == "search"), None)
+    if search == "done":
+        raise StudyError(f"the search of `{folder}` has ended, so there is nothing to join. Resume it, or start another run.")
+    if search is None:
+        at = f"at the stage `{rows[-1].name}`" if rows else "at its beginning"
+        raise StudyError(f"`{folder}` is {at}, so there is no search to join yet. Join it once its search has begun.")
+    if search == "stopped":
+        raise StudyError(f"the search of `{folder}` was stopped. Continue it with: secateur resume {quoted(folder)}")
+    mine = {"workers": workers, **({"log_to": []} if hasattr(run.configuration, "log_to") else {})}
+    changed = replace(run.configuration, **mine)
+    if faults := changed.field_faults():
+        raise ConfigurationError(faults)
+    run.configuration = changed
+    progress.say(f"{run.folder}: {run.about}")
+    again = f"What was done is saved; join again with: secateur join {quoted(run.folder)}"
+    return _ended(run, again, find("work", run.configuration.verb)(run, progress).join)
 
 
 def _begin_elsewhere(folder: Path) -> None:
@@ -171,8 +201,12 @@ def _go(run: Any, progress: Progress) -> Any:
     """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
     again = f"What was done is saved; continue with: secateur resume {quoted(run.folder)}"
     progress.say(f"{run.folder}: {run.about}")
+    return _ended(run, again, lambda: find("work", run.configuration.verb)(run, progress).go())
+
+
+def _ended(run: Any, again: str, go: Callable[[], None]) -> Any:
     try:
-        find("work", run.configuration.verb)(run, progress).go()
+        go()
     except KeyboardInterrupt:
         raise Stopped(f"stopped. {again}") from None
     except EvaluationFailure as failure:

@@ -143,6 +143,20 @@ class Searcher(ABC):
             self.seen.add(trial.point)
         self.asked = 1 + max((t.id for t in (*history, *pending) if t.id is not None), default=-1)
 
+    def adopt(self, trial: Trial) -> None:
+        """Take into account that another driver of the study asked this trial: the one after the last that is known here."""
+        assert trial.id is not None
+        self.pending[trial.id] = trial
+        self.seen.add(trial.point)
+        self.asked = trial.id + 1
+
+    def retract(self, trial: Trial) -> None:
+        """Take the last ask back: another driver of the study was first to ask a trial of this number."""
+        assert trial.id is not None
+        del self.pending[trial.id]
+        self.seen.discard(trial.point)
+        self.asked = trial.id
+
     @abstractmethod
     def _propose(self, rng: Generator) -> Architecture | None:
         """One architecture not yet seen, or None where none was found."""

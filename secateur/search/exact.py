@@ -19,6 +19,7 @@ from secateur.search.base import Searcher
 from secateur.search.layer_sums import Around, Columns, Layers, LayerSums, told_by
 from secateur.spaces.base import Space
 from secateur.spaces.decoder import Decoder, architecture
+from secateur.trial import Trial
 
 Sums = Callable[[], Sequence[LayerSums]]
 
@@ -62,6 +63,10 @@ class Exact(Searcher):
         if self._order is None:
             self._order = self.solution.order(generator(self.seed, "order"))
         return next((a for a in map(self.solution.architecture, self._order) if self._is_new(a)), None)
+
+    def retract(self, trial: Trial) -> None:
+        super().retract(trial)
+        self._order = None  # from the beginning: what was seen is left out
 
     def _left_over(self, rng: Generator) -> Architecture | None:
         return None  # what is off the front is not worth a trial

@@ -110,6 +110,19 @@ class Extrapolating(Searcher):
         ]
         self.inner.restore(told, waiting)
 
+    def adopt(self, trial: Trial) -> None:
+        super().adopt(trial)
+        assert trial.id is not None
+        if trial.continues is None:
+            self._inner[trial.id] = self.inner.asked
+            self.inner.adopt(replace(trial, id=self.inner.asked, budget=None))
+
+    def retract(self, trial: Trial) -> None:
+        super().retract(trial)
+        assert trial.id is not None
+        if trial.continues is None:
+            self.inner.retract(self.inner.pending[self._inner.pop(trial.id)])
+
     def _learn(self, trial: Trial) -> None:
         number = trial.id if trial.continues is None else trial.continues
         assert number is not None

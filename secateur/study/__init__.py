@@ -8,6 +8,7 @@ from secateur.study.lock import RunLock, holder
 from secateur.study.log import RunLog
 from secateur.study.loop import Stop, Study
 from secateur.study.opening import create_store, open_store
+from secateur.study.shared_store import SharedStore
 from secateur.study.snapshot import snapshot
 from secateur.study.store import StageRow, Store
 
@@ -22,6 +23,7 @@ __all__ = [
     "Recipe",
     "RunLock",
     "RunLog",
+    "SharedStore",
     "StageRow",
     "Stop",
     "Store",

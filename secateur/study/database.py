@@ -21,27 +21,32 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Seconds that a connection waits for another one to finish writing, and for a server that has gone away.
-PATIENCE = 30.0
+#: Seconds that a connection to a file waits for another one to finish writing, and for a server that has gone away.
+TURN, PATIENCE = 30.0, 120.0
+#: Between two attempts: at first none, as a connection may only be stale; then twice as long each time, up to the last.
+PAUSES = 0.1, 2.0
+#: How a connection to PostgreSQL finds out that nobody is at the other end any more; what the URL says comes first.
+ALERT = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 _WRITES = "secateur_writes"
 
 
 class Database:
     """One study's database: transactions whose failures are StudyErrors of one line. Make with `create` or `open`."""
 
-    def __init__(self, engine: Engine, name: str, path: Path | None, copy: Any = None) -> None:
+    def __init__(self, engine: Engine, name: str, path: Path | None, copy: Any = None, patience: float = PATIENCE) -> None:
         self._engine = engine
         self.name = name
         self.path = path
+        self.patience = patience
         self._copy = copy  # a temporary folder that is read in the place of the file's own
         self._reached = False  # a server that was never there is not waited for
 
     @classmethod
-    def create(cls, where: str | Path, meta: Mapping[str, str]) -> Database:
+    def create(cls, where: str | Path, meta: Mapping[str, str], patience: float = PATIENCE) -> Database:
         """A new database with empty tables and these rows of `meta`. It appears whole or not at all, and replaces nothing."""
         path = _path_of(where)
         if path is None:
-            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None)
+            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None, None, patience)
             database._fill(meta, check=True)
             return database
         for taken in (path, Path(f"{path}-wal")):
@@ -65,11 +70,11 @@ class Database:
         return cls.open(path)
 
     @classmethod
-    def open(cls, where: str | Path) -> Database:
+    def open(cls, where: str | Path, patience: float = PATIENCE) -> Database:
         """An existing database, checked. A file that is damaged or something else is refused and left as it is."""
         path = _path_of(where)
         if path is None:
-            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None)
+            database = cls(_engine_of_url(str(where)), _hidden(str(where)), None, None, patience)
         else:
             _check_file(path)
             database = cls(_engine_of_file(path), str(path), path) if _writable(path) else cls._open_read_only(path)
@@ -96,33 +101,37 @@ class Database:
         """What `work` returns, from one consistent view."""
         return self._transaction(work, False)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns: all that it writes is stored, or, where anything goes wrong or the process dies, nothing."""
-        return self._transaction(work, True)
+    def write(self, work: Callable[[Connection], T], patience: float | None = None) -> T:
+        """What `work` returns: all that it writes is stored, or, where anything goes wrong or the process dies, nothing.
 
-    def _transaction(self, work: Callable[[Connection], T], writes: bool) -> T:
-        """One transaction. Where the server has gone away before anything was committed, it is tried again for a while."""
+        Where a server has gone away, `work` is done again for so long, also where it may have been stored and only the answer
+        was lost: it sees to it that what it writes is there once.
+        """
+        return self._transaction(work, True, patience)
+
+    def _transaction(self, work: Callable[[Connection], T], writes: bool, patience: float | None = None) -> T:
+        """One transaction. Where the server has gone away, it is tried again for a while."""
         from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-        end, pause = time.monotonic() + PATIENCE, 0.1
+        pause, end = 0.0, None
         while True:
-            committing = False
             try:
                 with self._engine.connect() as connection:
                     connection = connection.execution_options(**{_WRITES: writes})
-                    with connection.begin() as transaction:
+                    with connection.begin():
                         found = work(connection)
-                        committing = True
-                        transaction.commit()
                     self._reached = True
                     return found
             except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
                 self._engine.dispose()  # a connection whose commit failed would keep its transaction, and others waiting
-                away = self._reached and self.path is None and isinstance(error, DBAPIError) and _gone(error)
-                if not away or committing or time.monotonic() > end:
+                if not (self._reached and self.path is None and isinstance(error, DBAPIError) and _passes(error)):
                     raise _study_error(error, self.name) from error
+                now, wait = time.monotonic(), self.patience if patience is None else patience
+                end = now + wait if end is None else end
+                if now >= end:
+                    raise _still_away(error, self.name, wait) from error
             time.sleep(pause)
-            pause = min(2 * pause, 2.0)
+            pause = min(max(PAUSES[0], 2 * pause), PAUSES[1])
 
     def _fill(self, meta: Mapping[str, str], check: bool) -> None:
         from sqlalchemy import insert, inspect
@@ -167,7 +176,10 @@ class Database:
 
         version = self.read(check)
         if version is not None and version in {str(old) for old in MIGRATIONS}:
-            self._migrate(int(version))
+            if self.path is not None and not _writable(self.path):
+                self._migrate_copy(self.path, int(version))
+            else:
+                self._migrate(int(version))
         elif version != str(VERSION):
             raise StudyError(
                 f"`{self.name}` has layout version {str(version)[:20]}, but this version of Secateur reads {VERSION}. "
@@ -187,6 +199,18 @@ class Database:
             connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(VERSION)))
 
         self.write(write)
+
+    def _migrate_copy(self, path: Path, version: int) -> None:
+        """The same of a copy, which is read from then on, where the study itself cannot be written."""
+        self._engine.dispose()
+        if self._copy is None:
+            self._copy = tempfile.TemporaryDirectory(prefix="secateur-")
+            snapshot(path, Path(self._copy.name) / path.name)
+        copied = Path(self._copy.name) / path.name
+        self._engine = _engine_of_file(copied)
+        self._migrate(version)
+        self._engine.dispose()
+        self._engine = _engine_of_file(copied, "ro")
 
     def discard(self) -> None:
         """Remove the tables, and the file where it is one."""
@@ -211,19 +235,23 @@ def _path_of(where: str | Path) -> Path | None:
     return None if "://" in text else Path(where)
 
 
-def _gone(error: Any) -> bool:
-    """Whether an error says that the server is not there, or no longer."""
-    said = str(error).lower()
-    return bool(error.connection_invalidated) or any(
-        words in said
-        for words in (
-            "is the server running",
-            "connection refused",
-            "server closed the connection",
-            "starting up",
-            "shutting down",
-        )
-    )
+#: PostgreSQL's codes for what passes: no connection, the server ends or begins, it has too many connections, a deadlock.
+_PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
+#: What it says where no waiting helps although no code comes with it, as the connection was refused.
+_LASTING = ("authentication failed", "does not exist", "pg_hba.conf", "no password supplied", "permission denied")
+
+
+def _passes(error: Any) -> bool:
+    """Whether an error says that the server is not there, or not ready, and may be later."""
+    from sqlalchemy.exc import OperationalError
+
+    if error.connection_invalidated:
+        return True
+    code = getattr(error.orig, "sqlstate", None)
+    if code is not None:
+        return str(code).startswith(_PASSING)
+    said = str(error.orig).lower()
+    return isinstance(error, OperationalError) and not any(words in said for words in _LASTING)
 
 
 def _hidden(url: str) -> str:
@@ -234,11 +262,16 @@ def _hidden(url: str) -> str:
 
 
 def _engine_of_url(url: str) -> Engine:
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, make_url
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
     try:
-        return create_engine(url, pool_pre_ping=True)
+        made, options = make_url(url), {}
+        if made.drivername in ("postgresql", "postgres"):  # the driver of the extra, whatever SQLAlchemy's own is
+            made = made.set(drivername="postgresql+psycopg")
+        if made.drivername == "postgresql+psycopg":
+            options = {name: value for name, value in ALERT.items() if name not in made.query}
+        return create_engine(made, connect_args=options)
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "psycopg", "postgres") from error
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
@@ -257,7 +290,7 @@ def _engine_of_file(path: Path, mode: str = "rw") -> Engine:
     uri = f"file:{quote(str(path.absolute()))}?mode={mode}"  # rw: never create what is not there
 
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(uri, uri=True, timeout=TURN, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA synchronous=NORMAL")  # with WAL: survives a killed process, no sync at each commit
         return connection
 
@@ -311,6 +344,13 @@ def damaged(name: str, why: object) -> StudyError:
     return _damaged(name, f"unreadable content: {why}")
 
 
+def _still_away(error: Any, name: str, waited: float) -> StudyError:
+    text = " ".join(str(error.orig).split()).rstrip(".")
+    return StudyError(
+        f"`{name}` was away for more than {waited:g} seconds ({text}). What was stored is not lost: continue when it is back."
+    )
+
+
 def _study_error(error: Any, name: str) -> StudyError:
     """What a database's or the system's error means, in one line."""
     cause = getattr(error, "orig", None) or error
@@ -318,6 +358,8 @@ def _study_error(error: Any, name: str) -> StudyError:
     low = text.lower()
     if disk_is_full(cause):
         return disk_full(name)
+    if not isinstance(cause, sqlite3.Error | OSError | UnicodeError):  # a server's: its words are names of the user's, too
+        return StudyError(f"`{name}` cannot be used: {text}.")
     if "malformed" in low or "not a database" in low or isinstance(cause, UnicodeError):
         return _damaged(name, text)
     if "disk i/o error" in low:

@@ -15,6 +15,8 @@ from secateur.search.base import Searcher
 from secateur.study.executors import Executor, Inline
 from secateur.study.front import Front
 from secateur.study.log import RunLog
+from secateur.study.shared_store import News
+from secateur.study.sharing import LEASE, sharing
 from secateur.study.store import Store
 from secateur.trial import Status, Trial
 
@@ -51,6 +53,10 @@ class Study:
     never stopped. `on_trial` is called with each trial that ends, not with the extras that come with it. `unpruned` holds the
     unpruned network's values, which relative bounds refer to. `bounds` are kept and not optimised. An `executor` has estimators
     of its own: then none are given here.
+
+    Several processes may run a study on one database, each with a searcher of the same kind and seed: they are its drivers.
+    Each is told what the others found, in the one order that is stored. A driver that is not heard of for `lease` seconds has
+    died, and its trials run again elsewhere.
     """
 
     def __init__(
@@ -65,9 +71,12 @@ class Study:
         executor: Executor | None = None,
         log: RunLog | None = None,
         on_trial: Callable[[Trial], None] | None = None,
+        lease: float = LEASE,
     ) -> None:
         together = Together(estimators, objectives, bounds, unpruned)
         faults = [] if objectives else ["a study needs at least one objective."]
+        if lease <= 0:
+            faults.append(f"`lease` must be above 0 seconds, got {lease:g}.")
         if executor is not None and (estimators or bounds):
             faults.append("an executor has its own estimators and bounds: do not give others with it.")
         if executor is None:
@@ -86,10 +95,12 @@ class Study:
         self._executor = Inline(together) if executor is None else executor
         self._log = log
         self._on_trial = on_trial
+        self._sharing = sharing(store, lease)
         self._restore()
 
     def _restore(self) -> None:
         trials = self.store.trials()
+        self._sharing.know(trials)
         # What was added beside the search (polished networks) does not make an architecture known to it.
         self._points = {t.point for t in trials if t.id is not None or t.told is not None}
         asked = [t for t in trials if t.id is not None]
@@ -116,7 +127,8 @@ class Study:
         running: the next run evaluates them first.
         """
         try:
-            self._run(stop)
+            with self._sharing.at_work():
+                self._run(stop)
         except BaseException:
             self._executor.close()  # the next run begins what is under way anew: no outcome of it may come twice
             raise
@@ -125,25 +137,59 @@ class Study:
 
     def _run(self, stop: Stop) -> None:
         failures = 0
-        pending = self.store.running()
-        for trial in pending:
-            self.store.restart(trial)
         running: dict[int | None, Trial] = {}
         while True:
             while len(running) < self._executor.workers and not self._enough(stop, running.values()):
-                next_one = pending.pop(0) if pending else self._ask()
+                self._hear(self._sharing.hear())
+                next_one = self._sharing.lost()
+                if next_one is None and not self._enough(stop, [*running.values(), *self._sharing.others()]):
+                    next_one = self._ask()
+                    if next_one is None and not self.exhausted:
+                        continue  # another driver was first
                 if next_one is None:
                     break
                 running[next_one.id] = next_one
                 self._executor.submit(next_one, self.store.known(next_one.key), self.searcher.takes_extra)
             if not running:
-                break
+                if self._enough(stop, ()) or not self._sharing.others():
+                    break
+                self._hear(self._sharing.wait())  # what others run may bring more to do, or is left to this driver
+                continue
             ended = self._end(self._executor.take())
             del running[ended.id]
             failures = failures + 1 if ended.status == Status.FAILED else 0
-            self._hopeful |= ended.status != Status.FAILED
             if failures >= HOPELESS and not self._hopeful:
                 raise StudyError(f"the first {failures} trials all failed, so the study stops. The last reason: {ended.reason}")
+
+    def _hear(self, news: News) -> None:
+        self._tell(news)
+        self._report(news)
+
+    def _tell(self, news: News) -> None:
+        """Tell the searcher what this driver and others did."""
+        for trial in news.asked:
+            self.searcher.adopt(trial)
+            self._budgets[trial.id] = trial.budget
+            self._points.add(trial.point)
+        # The searcher is told what the store gives back: exactly what `restore` would tell it.
+        for trial in news.told:
+            self._points.add(trial.point)
+            self.searcher.tell(trial)
+            if trial.id is not None:
+                self._count(trial)
+
+    def _report(self, news: News) -> None:
+        if self._on_trial is not None:
+            for trial in news.told:
+                if trial.id is not None:
+                    self._on_trial(trial)
+
+    def _count(self, ended: Trial) -> None:
+        self._ended += 1
+        self._seconds += ended.seconds or 0.0
+        self._reach(ended)
+        self._budget += self._spent(ended)
+        self._hopeful |= ended.status != Status.FAILED
 
     def _enough(self, stop: Stop, running: Collection[Trial]) -> bool:
         """Whether no further trial may begin: what is running counts as done, its seconds are not known yet."""
@@ -182,11 +228,24 @@ class Study:
         self.exhausted = not asked
         if not asked:
             return None
-        trial = self.store.begin(asked[0])
+        trial = self._sharing.begin(asked[0])
+        if trial is None:
+            self.searcher.retract(asked[0])
+            return None
         self._asking[trial.id] = time.perf_counter() - began
         self._points.add(trial.point)
         self._budgets[trial.id] = trial.budget
         return trial
+
+    @property
+    def ended(self) -> int:
+        """How many trials that were asked for have ended, those of earlier runs and of other drivers included."""
+        return self._ended
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other driver has worked on it at the same time."""
+        return not self._sharing.met
 
     @property
     def seconds(self) -> float:
@@ -197,23 +256,18 @@ class Study:
         """All trials stored so far."""
         return self.store.trials()
 
-    def front(self) -> Front[Trial]:
-        """The non-dominated trials so far."""
-        return Front.of(self.trials(), self.objectives, self.unpruned)
+    def front(self, trials: Sequence[Trial] | None = None) -> Front[Trial]:
+        """The non-dominated trials so far, or of these."""
+        return Front.of(self.trials() if trials is None else trials, self.objectives, self.unpruned)
 
     def _end(self, outcome: Outcome) -> Trial:
         """Store a trial that has ended with all that came with it at once, tell the searcher."""
         extras = [t for t in outcome.extras if t.point not in self._points]
-        told = self.store.finish(self._settled(outcome), extras, outcome.cache)
-        # The searcher is told what the store gives back: exactly what `restore` would tell it.
-        for trial in told:
-            self._points.add(trial.point)
-            self.searcher.tell(trial)
-        ended = told[0]
-        self._ended += 1
-        self._seconds += ended.seconds or 0.0
-        self._reach(ended)
-        self._budget += self._spent(ended)
+        settled = self._settled(outcome)
+        news = self._sharing.finish(settled, extras, outcome.cache)
+        self._tell(news)
+        # Where another driver ended it first, what that one found counts.
+        ended = next((t for t in news.told if t.id == settled.id), settled)
         notes = {"reason": ended.reason, "traceback": outcome.trace}
         self._note(
             "trial",
@@ -225,8 +279,7 @@ class Study:
             extras=len(extras),
             **{name: note for name, note in notes.items() if note is not None},
         )
-        if self._on_trial is not None:
-            self._on_trial(ended)
+        self._report(news)
         return ended
 
     def _note(self, event: str, **fields: object) -> None:

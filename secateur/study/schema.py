@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlalchemy import MetaData, Table
 
-#: 2: trials know what they continue, their curve and their seconds.
-VERSION = 2
+#: 2: trials know what they continue, their curve and their seconds. 3: running ones, who runs them and until when.
+VERSION = 3
+_LEASES = (("owner", "TEXT"), ("lease", "DOUBLE PRECISION"))
 #: Version → the columns that its `trials` lack, as (name, SQL type). A study of that version gets them when it is opened.
-MIGRATIONS = {1: (("continues", "INTEGER"), ("curve", "TEXT"), ("seconds", "DOUBLE PRECISION"))}
+MIGRATIONS = {1: (("continues", "INTEGER"), ("curve", "TEXT"), ("seconds", "DOUBLE PRECISION"), *_LEASES), 2: _LEASES}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def schema() -> Schema:
             Column("seconds", Double),
             Column("started", Double, nullable=False),
             Column("finished", Double),
+            Column("owner", Text),
+            Column("lease", Double),
         ),
         Table(
             "stages",

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +19,12 @@ from secateur.architecture import Architecture
 from secateur.errors import one_line
 from secateur.estimators.together import CacheEntry
 from secateur.settings import fits, shown
-from secateur.study.database import Database, damaged
+from secateur.study.database import PATIENCE, Database, damaged
 from secateur.study.facts import FACTS
 from secateur.study.schema import VERSION, schema
-from secateur.study.store import Numbers, StageRow, Store, must_have_ended, not_running
+from secateur.study.shared_store import Lease, News, SharedStore
+from secateur.study.sql_leases import claimed, in_turn, leases, lent, points, released, renewed
+from secateur.study.store import Numbers, StageRow, must_have_ended, not_running
 from secateur.trial import ORIGINS, Status, Trial
 
 if TYPE_CHECKING:
@@ -45,7 +49,7 @@ _TRIAL = {
 }
 
 
-class SqlStore(Store):
+class SqlStore(SharedStore):
     """A study on disk or on a server. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
@@ -53,14 +57,16 @@ class SqlStore(Store):
         self.name = database.name
 
     @classmethod
-    def create(cls, where: str | Path, settings: Mapping[str, Any] | None = None) -> SqlStore:
-        """A new study in a file or at a database URL. Raises StudyError where something is there."""
-        return cls(Database.create(where, {"schema": str(VERSION), "settings": json.dumps(dict(settings or {}))}))
+    def create(cls, where: str | Path, settings: Mapping[str, Any] | None = None, *, patience: float = PATIENCE) -> SqlStore:
+        """A new study in a file or at a database URL. Raises StudyError where something is there. A server that goes away
+        later is waited for as long as `patience` says, in seconds."""
+        meta = {"schema": str(VERSION), "settings": json.dumps(dict(settings or {}))}
+        return cls(Database.create(where, meta, patience))
 
     @classmethod
-    def open(cls, where: str | Path) -> SqlStore:
+    def open(cls, where: str | Path, *, patience: float = PATIENCE) -> SqlStore:
         """An existing study. Raises StudyError where there is none, or it is damaged; the file is then left as it is."""
-        return cls(Database.open(where))
+        return cls(Database.open(where, patience))
 
     def discard(self) -> None:
         self.database.discard()
@@ -82,12 +88,20 @@ class SqlStore(Store):
         self.database.write(lambda connection: connection.execute(again))
 
     def finish(self, trial: Trial, extras: Sequence[Trial] = (), cache: Sequence[CacheEntry] = ()) -> list[Trial]:
+        return self._end(trial, extras, cache, None)
+
+    def _end(self, trial: Trial, extras: Sequence[Trial], cache: Sequence[CacheEntry], after: int | None) -> list[Trial]:
+        """End a trial; what was told after a place, or from this trial on."""
         from sqlalchemy import select, update
 
         must_have_ended(trial)
         trials = schema().trials
 
+        def rows(connection: Connection, after: int) -> Sequence[Row[Any]]:
+            return connection.execute(select(trials).where(trials.c.told > after).order_by(trials.c.told)).all()
+
         def write(connection: Connection) -> Sequence[Row[Any]]:
+            in_turn(connection)
             now, told = time.time(), _next_told(connection)
             row = _row(replace(trial, finished=now, told=told))
             ends = {
@@ -95,22 +109,82 @@ class SqlStore(Store):
             }
             running = trials.c.number == trial.number, trials.c.status == Status.RUNNING.value
             if connection.execute(update(trials).where(*running).values(ends)).rowcount != 1:
-                raise not_running(self.name, trial)
-            for place, extra in enumerate(extras, start=told + 1):
+                if after is None:
+                    raise not_running(self.name, trial)
+                return rows(connection, after)
+            known = set() if after is None else points(connection, extras)
+            new = [extra for extra in extras if extra.point not in known]
+            for place, extra in enumerate(new, start=told + 1):
                 _insert(connection, replace(extra, told=place, started=now, finished=now))
             _keep(connection, cache)
-            return connection.execute(select(trials).where(trials.c.told >= told).order_by(trials.c.told)).all()
+            return rows(connection, told - 1 if after is None else after)
 
         return self._decoded(self.database.write(write))
 
     def add(self, trial: Trial, *, told: bool = False) -> int:
+        from sqlalchemy import select
+
         must_have_ended(trial)
+        trials, mark, tries = schema().trials, secrets.token_hex(8), count()
 
         def write(connection: Connection) -> int:
+            in_turn(connection)
+            found = connection.execute(select(trials.c.number).where(trials.c.owner == mark)).scalar() if next(tries) else None
+            if found is not None:  # it was stored, and the answer was lost
+                return int(found)
             now, place = time.time(), _next_told(connection) if told else None
-            return _insert(connection, replace(trial, told=place, started=now, finished=now))
+            return _insert(connection, replace(trial, told=place, started=now, finished=now), owner=mark)
 
         return self.database.write(write)
+
+    # What several drivers need
+
+    def lend(self, trial: Trial, owner: str, seconds: float, *, others: bool = True) -> Trial | None:
+        from sqlalchemy import delete
+
+        begun = replace(trial, status=Status.RUNNING, started=time.time())
+
+        def write(connection: Connection) -> int | None:
+            number = lent(connection, _row(begun), owner, seconds)
+            if number is not None and others:
+                in_turn(connection)  # only now: most of those who ask at the same moment find the id taken, and need no turn
+                if trial.point in points(connection, [trial], but=trial.id):
+                    connection.execute(delete(schema().trials).where(schema().trials.c.number == number))
+                    return None
+            return number
+
+        number = self.database.write(write)
+        return None if number is None else replace(begun, number=number)
+
+    def renew(self, owner: str, seconds: float) -> None:
+        self.database.write(lambda connection: renewed(connection, owner, seconds), patience=0.0)
+
+    def claim(self, trial: Trial, lease: Lease, owner: str, seconds: float) -> bool:
+        return self.database.write(lambda connection: claimed(connection, trial, lease, owner, seconds))
+
+    def release(self, owner: str) -> None:
+        self.database.write(lambda connection: released(connection, owner), patience=0.0)
+
+    def settle(self, trial: Trial, extras: Sequence[Trial], cache: Sequence[CacheEntry], after: int) -> list[Trial]:
+        return self._end(trial, extras, cache, after)
+
+    def news(self, owner: str, asked: int, after: int) -> News:
+        from sqlalchemy import or_, select
+
+        trials = schema().trials
+        query = select(trials).where(or_(trials.c.proposal >= asked, trials.c.told > after))
+
+        def read(connection: Connection) -> tuple[dict[int, Lease], Sequence[Row[Any]]]:
+            # Leases first: what ends or begins in between is then in the rows.
+            return leases(connection, owner), connection.execute(query).all()
+
+        lent_to_others, rows = self.database.read(read)
+        found = self._decoded(rows)
+        return News(
+            sorted((t for t in found if t.id is not None and t.id >= asked), key=lambda t: t.id or 0),
+            sorted((t for t in found if t.told is not None and t.told > after), key=lambda t: t.told or 0),
+            lent_to_others,
+        )
 
     def trials(self) -> list[Trial]:
         from sqlalchemy import select
@@ -192,6 +266,7 @@ class SqlStore(Store):
         from sqlalchemy import delete, insert
 
         def write(connection: Connection) -> None:
+            in_turn(connection)
             connection.execute(delete(table).where(*(table.c[name] == value for name, value in key.items())))
             connection.execute(insert(table).values({**key, **values}))
 
@@ -255,10 +330,10 @@ def _next_told(connection: Connection) -> int:
     return 1 + int(connection.execute(select(func.coalesce(func.max(schema().trials.c.told), -1))).scalar_one())
 
 
-def _insert(connection: Connection, trial: Trial) -> int:
+def _insert(connection: Connection, trial: Trial, **more: Any) -> int:
     from sqlalchemy import insert
 
-    key = connection.execute(insert(schema().trials), _row(trial)).inserted_primary_key
+    key = connection.execute(insert(schema().trials), {**_row(trial), **more}).inserted_primary_key
     assert key is not None
     return int(key[0])
 

@@ -100,6 +100,26 @@ class SearcherContract:
         resumed.restore(list(going.history))
         assert problem.run(going, 3) == problem.run(resumed, 3)
 
+    def test_goes_on_with_what_another_driver_asked(self, build: Build, problem: Problem) -> None:
+        """Two searchers by turns, each told of what the other asked: as one that asked all; an ask that came too late is as if
+        it had not been."""
+        one, two = (build(problem.space, problem.objectives, seed=8) for _ in range(2))
+        alone = build(problem.space, problem.objectives, seed=8)
+        for turn in range(TRIALS):
+            asking, other = (one, two) if turn % 2 else (two, one)
+            (late,) = other.ask()
+            (trial,) = asking.ask()
+            assert alone.ask() == [trial] == [late]
+            other.retract(late)
+            other.adopt(trial)
+            result = problem.result(trial.architecture, trial.id, budget=trial.budget, continues=trial.continues)
+            for searcher in (one, two, alone):
+                searcher.tell(result)
+        restored = build(problem.space, problem.objectives, seed=8)
+        restored.restore(alone.history)
+        last = [searcher.ask(2) for searcher in (one, two, alone, restored)]
+        assert all(asked == last[0] for asked in last)
+
     def test_restore_wants_a_new_searcher(self, build: Build, problem: Problem) -> None:
         searcher = build(problem.space, problem.objectives)
         searcher.ask()

@@ -22,7 +22,7 @@ from typing import Any
 from secateur.architecture import Architecture
 from secateur.errors import StudyError
 from secateur.estimators.together import CacheEntry
-from secateur.study import StageRow, Stop, Store
+from secateur.study import SharedStore, StageRow, Stop, Store
 from secateur.testing import toy_study
 from secateur.trial import MEASURED, POLISH, SWEEP, Status, Trial
 
@@ -198,6 +198,78 @@ class StoreContract:
         store = again(store)
         toy_study.study(store).run(Stop(trials=12))
         assert toy_study.story(store) == toy_study.story(whole)
+
+
+class SharedStoreContract(StoreContract):
+    """What several drivers rely on, beside: give `other` as a fixture, the same study as another process opens it."""
+
+    def test_an_id_is_lent_once(self, store: SharedStore, other: SharedStore) -> None:
+        mine = store.lend(asked(0, "a", budget=2.0), "me", 60)
+        assert mine is not None
+        assert timeless([mine]) == timeless(store.running())
+        assert other.lend(asked(0, "b"), "you", 60) is None
+        again = store.lend(asked(0, "a", budget=2.0), "me", 60)  # the answer to the first time was lost
+        assert again is not None
+        assert again.number == mine.number
+        assert other.lend(asked(1, "a", budget=2.0), "you", 60) is None  # this architecture is known by now
+        yours = other.lend(asked(1, "a", budget=3.0), "you", 60)
+        assert yours is not None
+        assert [(t.id, t.key) for t in store.trials()] == [(0, "a"), (1, "a")]
+
+    def test_what_others_run_and_for_how_long(self, store: SharedStore, other: SharedStore) -> None:
+        store.lend(asked(0), "me", 60)
+        yours = other.lend(asked(1), "you", 5)
+        nobodys = store.begin(asked(2))
+        assert yours is not None
+        news = store.news("me", 1, -1)
+        assert news.leases is not None
+        assert {number: lease.owner for number, lease in news.leases.items()} == {yours.number: "you", nobodys.number: None}
+        assert 0 < news.leases[yours.number or 0].seconds <= 5
+        assert news.leases[nobodys.number or 0].seconds < 0
+        other.renew("you", 500)
+        (renewed,) = (lease for lease in (store.news("me", 1, -1).leases or {}).values() if lease.owner == "you")
+        assert 400 < renewed.seconds <= 500
+        other.release("you")
+        assert {lease.owner for lease in (store.news("me", 1, -1).leases or {}).values()} == {None}
+        assert {lease.owner for lease in (store.news("you", 1, -1).leases or {}).values()} == {None, "me"}
+
+    def test_a_lease_is_claimed_by_one_and_only_as_it_was_seen(self, store: SharedStore, other: SharedStore) -> None:
+        trial = other.lend(asked(0), "you", 0.01)
+        assert trial is not None
+        seen = (store.news("me", 0, -1).leases or {})[trial.number or 0]
+        other.renew("you", 60)
+        assert not store.claim(trial, seen, "me", 60)
+        seen = (store.news("me", 0, -1).leases or {})[trial.number or 0]
+        assert store.claim(trial, seen, "me", 60)
+        assert store.claim(trial, seen, "me", 60)  # the answer to the first time was lost
+        assert not other.claim(trial, seen, "they", 60)
+        assert store.running()[0].started >= trial.started
+        assert not store.news("me", 1, -1).leases
+        store.finish(ended(trial))
+        assert not store.claim(trial, seen, "me", 60)
+
+    def test_the_first_ending_stays(self, store: SharedStore, other: SharedStore) -> None:
+        trial = store.lend(asked(0), "me", 60)
+        assert trial is not None
+        first = other.settle(ended(trial, values={"error": 0.1}), [extra("a")], [], -1)
+        assert [(t.id, t.key, t.told) for t in first] == [(0, "key0", 0), (None, "a", 1)]
+        assert store.settle(ended(trial, values={"error": 0.9}), [extra("b")], [CacheEntry("x", "f", {})], -1) == first
+        assert store.settle(ended(trial, values={"error": 0.9}), [], [], 1) == []
+        assert store.trials() == first
+        assert store.known("x") == {}
+
+    def test_all_are_told_in_one_order(self, store: SharedStore, other: SharedStore) -> None:
+        mine, yours = store.lend(asked(0), "me", 60), other.lend(asked(1), "you", 60)
+        assert mine is not None
+        assert yours is not None
+        theirs = other.settle(ended(yours), [extra("a", budget=1.0), extra("a", budget=2.0)], [], -1)
+        told = store.settle(ended(mine), [extra("a", budget=2.0), extra("b")], [], -1)
+        assert told[:3] == theirs
+        assert [(t.key, t.budget, t.told) for t in told[3:]] == [("key0", None, 3), ("b", None, 4)]
+        news = other.news("you", 0, 2)
+        assert list(news.told) == told[3:]
+        assert [t.id for t in news.asked] == [0, 1]
+        assert list(store.news("me", 2, 4).told) == []
 
 
 def _refused(call: Callable[[], object], kind: type[Exception] = StudyError) -> str:

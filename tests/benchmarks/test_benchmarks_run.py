@@ -43,6 +43,7 @@ SCRIPTS = {
     "scale": [
         f"20 workers busy, trials of {s} s, `{kind}`" for kind in ("random", "local", "ehvi") for s in ("60", "10", "1", "0.1")
     ],
+    "drivers": [f"trials a second of {drivers} drivers ÷ of one, SQLite" for drivers in (1, 2)],
     "latency_search": [f"search of 3 trials by latency ÷ by parameters, {kind}" for kind in ("random", "local")],
     "design_search": ["a design search ÷ 10 minutes", "measuring every candidate"],
     "overhead": [

@@ -170,6 +170,18 @@ def test_it_goes_on_as_if_never_stopped_and_the_seed_changes_the_order_only() ->
     assert [t.key for t in other.ask(size)] != [t.key for t in searcher(3).ask(size)]
 
 
+def test_what_is_taken_back_is_asked_again() -> None:
+    one, other = searcher(3), searcher(3)
+    for _ in range(4):
+        (late,) = one.ask()
+        (trial,) = other.ask()
+        assert late == trial
+        one.retract(late)
+        (again,) = one.ask()
+        assert again == late
+    assert [t.key for t in one.ask(5)] == [t.key for t in searcher(3).ask(9)[4:]]
+
+
 def test_other_spaces_and_quantities_are_refused() -> None:
     problem = toy("small")
     with pytest.raises(ConfigurationError, match="searches the space `decoder`, not `small`"):

@@ -130,6 +130,26 @@ def test_a_search_is_restored_with_trials_pending(problem: Problem) -> None:
     assert going.may_continue(5) == resumed.may_continue(5)
 
 
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+def test_two_drivers_go_on_as_one(inner: Any, problem: Problem) -> None:
+    """Asked by turns, each told of what the other asked, an ask that came too late taken back: first trainings and others."""
+    one, two, alone = (make(problem, inner, seed=5) for _ in range(3))
+    asked = []
+    for turn in range(40):
+        asking, other = (one, two) if turn % 2 else (two, one)
+        (late,) = other.ask()
+        (trial,) = asking.ask()
+        assert alone.ask() == [trial] == [late], turn
+        other.retract(late)
+        other.adopt(trial)
+        asked.append(trial)
+        for searcher in (one, two, alone):
+            searcher.tell(result(problem, trial))
+    assert {t.continues is None for t in asked} == {True, False}
+    assert one.ask(3) == two.ask(3) == alone.ask(3)
+    assert one.inner.asked == two.inner.asked == alone.inner.asked
+
+
 def test_trainings_that_fail_stop_there(problem: Problem) -> None:
     searcher = make(problem)
     (first,) = searcher.ask()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from secateur.errors import StudyError
 from secateur.study import Stop, create_store, open_store
 from secateur.study.memory_store import MemoryStore
 from secateur.testing import toy_study as toys
@@ -81,10 +82,38 @@ def test_a_study_of_the_first_layout_opens_and_goes_on(version_1: Path, tmp_path
             assert toys.story(store) == toys.story(new)
         assert [t.seconds is None for t in store.trials() if t.id is not None] == [True] * 3 + [False] * 3
     version, columns = layout_of(version_1)
-    assert version == "2"
+    assert version == "3"
     assert set(columns) == set(layout_of(tmp_path / "new.db")[1])
     with open_store(version_1) as store:  # once is enough
         assert len([t for t in store.trials() if t.id is not None]) == 6
+
+
+def test_a_study_of_an_older_layout_that_cannot_be_written_is_read(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = version_1.read_bytes()
+    monkeypatch.setattr("secateur.study.database._writable", lambda path: False)
+    with open_store(version_1) as store:
+        assert len([t for t in store.trials() if t.id is not None]) == 4
+        with pytest.raises(StudyError, match="cannot be written"):
+            store.set_meta("order", [1])
+    assert version_1.read_bytes() == before
+
+
+def test_a_study_of_the_second_layout_opens_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with create_store(path) as store:
+        toys.study(store).run(Stop(trials=3))
+        store.begin(asked(3))
+    with sqlite3.connect(path) as connection:
+        connection.executescript("""
+            ALTER TABLE trials DROP COLUMN owner;
+            ALTER TABLE trials DROP COLUMN lease;
+            UPDATE meta SET value = '2' WHERE key = 'schema';
+        """)
+    connection.close()
+    with open_store(path) as store:
+        toys.study(store, toys.Decliner).run(Stop(trials=5))
+        assert [t.id for t in store.trials() if t.id is not None] == [0, 1, 2, 3, 4]
+        assert not store.running()
 
 
 def test_two_processes_may_open_an_older_study_at_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +138,7 @@ def test_a_postgres_of_the_first_layout_opens(postgres: str) -> None:
         store.finish(ended(store.begin(asked())))
     engine = sqlalchemy.create_engine(postgres)
     with engine.begin() as connection:
-        for name in ("continues", "curve", "seconds"):
+        for name in ("continues", "curve", "seconds", "owner", "lease"):
             connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {name}")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE key = 'schema'")
     engine.dispose()

@@ -52,14 +52,14 @@ def test_killed_at_every_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             if passed == at:
                 raise Killed
 
-        def dying(database: Database, work: Callable[[Any], Any]) -> Any:
+        def dying(database: Database, work: Callable[[Any], Any], **options: Any) -> Any:
             def halfway(connection: Any) -> Any:
                 found = work(connection)
                 step()  # all is written and nothing is committed
                 return found
 
             step()
-            found = write(database, halfway)
+            found = write(database, halfway, **options)
             step()
             return found
 

@@ -25,7 +25,7 @@ from secateur.study import Stop, Store, create_store, open_store
 from secateur.study.memory_store import MemoryStore
 from secateur.study.sql_store import SqlStore
 from secateur.testing import toy_study as toys
-from secateur.testing.stores import Again, StoreContract, asked, ended, extra, timeless
+from secateur.testing.stores import Again, SharedStoreContract, StoreContract, asked, ended, extra, timeless
 from secateur.trial import SWEEP, Status, Trial
 
 
@@ -48,7 +48,12 @@ def reopening(where: str | Path, opened: list[Store]) -> Again:
     return again
 
 
-class TestSqlite(StoreContract):
+class TestSqlite(SharedStoreContract):
+    @pytest.fixture
+    def other(self, store: Store, tmp_path: Path) -> Iterator[Store]:
+        with open_store(tmp_path / "study.db") as opened:
+            yield opened
+
     @pytest.fixture
     def again(self, tmp_path: Path) -> Iterator[Again]:
         opened: list[Store] = []
@@ -57,7 +62,12 @@ class TestSqlite(StoreContract):
             store.close()
 
 
-class TestPostgres(StoreContract):
+class TestPostgres(SharedStoreContract):
+    @pytest.fixture
+    def other(self, store: Store, postgres: str) -> Iterator[Store]:
+        with open_store(postgres) as opened:
+            yield opened
+
     @pytest.fixture
     def store(self, postgres: str) -> Iterator[Store]:
         with create_store(postgres, {"seed": 0}) as made:
@@ -347,7 +357,7 @@ def test_a_commit_that_the_disk_refuses_keeps_nobody_waiting(
         patch.setattr(DefaultDialect, "do_commit", refuse)
         with pytest.raises(StudyError, match=means):
             store.set_meta("a", 1)
-    monkeypatch.setattr("secateur.study.database.PATIENCE", 0.0)
+    monkeypatch.setattr("secateur.study.database.TURN", 0.0)
     other = SqlStore.open(store.name)
     other.set_meta("b", 2)
     other.close()
@@ -365,7 +375,7 @@ def test_full_disk_at_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_writer_that_does_not_end(store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.study.database.PATIENCE", 0.05)
+    monkeypatch.setattr("secateur.study.database.TURN", 0.05)
     with (
         open_store(tmp_path / "study.db") as other,
         pytest.raises(StudyError, match="is being written by another process"),
