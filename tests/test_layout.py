@@ -54,6 +54,7 @@ INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
         ["folder", "bounds"],
+        ["crew"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
         ["prune", "design", "bench", "encode"],
     ],

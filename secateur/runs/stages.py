@@ -6,17 +6,19 @@ import math
 import platform
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from secateur.catalogue import find
 from secateur.checkpoints.quiet import quiet
+from secateur.devices.launch import gpus_of_workers
 from secateur.errors import BoundError, ConfigurationError, MissingExtraError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.together import Together
 from secateur.paths import quoted
 from secateur.runs.bounds import nothing_found
+from secateur.runs.crew import Crew
 from secateur.runs.folder import LOG, PROGRESS, RunFolder
 from secateur.runs.progress import Moment, Progress
 from secateur.runs.timing import Effort
@@ -44,6 +46,8 @@ class Work(ABC):
         #: Where trainings and the search are logged to: a library that is missing is said now.
         self.logs = Logs.of_run(getattr(self.c, "log_to", ()), self.folder)
         self._run = run
+        #: Other processes that a launcher has started for this run.
+        self.crew = Crew()
 
     @cached_property
     def log(self) -> RunLog:
@@ -75,6 +79,10 @@ class Work(ABC):
     def after_trial(self, study: Study, left: int) -> None:  # noqa: B027 - most jobs need not know
         """Hook: called with each trial that has ended; at most `left` more follow."""
 
+    def joint(self) -> Collection[str]:
+        """The stages that all processes of a launch do together."""
+        return ()
+
     def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
         """Hook: called when all stages are done."""
 
@@ -86,9 +94,10 @@ class Work(ABC):
         self.before_stages([stage.name for stage in left])
         efforts = self.efforts()
         self.progress.plan({stage.name: efforts.get(stage.name) for stage in left}, self._publish)
+        self.crew.plan([stage.name for stage in left], self.joint())
         for stage in left:
             self.log.write("stage", stage=stage.name)
-            with self.journal.stage(stage.name), self.progress.stage(stage.name), quiet():
+            with self.journal.stage(stage.name), self.progress.stage(stage.name), quiet(), self.crew.at(stage.name):
                 stage.do()
         self.store.set_meta(PROGRESS, None)
         self.tidy()  # only now: a run killed between two stages needs what they left to go on
@@ -121,15 +130,20 @@ class Work(ABC):
                 "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
             )
 
+    @property
+    def workers(self) -> int:
+        """Processes that search: as many as were asked for, and at least as many as a launcher has started here."""
+        return max(int(self.c.workers), self.crew.local)
+
     def _search(self) -> None:
         run, wanted = self._run, self.c.trials
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
         # Also where workers make their own: the unpruned network's values come of it.
         executor: Executor = Inline(self.together())
-        if self.c.workers > 1:
+        if self.workers > 1:
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
-            executor = Processes(recipe, self.c.workers)
-            self.note(f"{self.c.workers} processes searched in parallel: the same seed may find a different front.")
+            executor = Processes(recipe, self.workers, gpus_of_workers(self.c.device, self.workers) if self.crew.local > 1 else ())
+            self.note(f"{self.workers} processes searched in parallel: the same seed may find a different front.")
         logs, searcher = self.logs.of("search"), self.searcher()
         seconds = self._seconds()
         with executor, self.progress.bar(f"searching ({searcher.name})") as advance, logs.writer() as write:
@@ -170,7 +184,7 @@ class Work(ABC):
                 f"the stages before the search took {spent:.0f} of the {given:g} `seconds`: none is left for a first trial. "
                 f"Nothing is lost: continue with secateur resume {quoted(self.folder)} --seconds {2 * spent:.0f}"
             )
-        return float((given - spent) * self.c.workers)
+        return float((given - spent) * self.workers)
 
     def _reached(self, front: Front[Any]) -> dict[str, float]:
         """What is logged of a search. The reference is fixed, so that a later point can be compared with an earlier one."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from secateur.catalogue import find, find_searcher, with_budgets
 from secateur.checkpoints.tokenizers import tokenizer_of
-from secateur.devices.device import check_precision, resolve_device
+from secateur.devices.device import check_precision, own_device
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
@@ -50,7 +50,7 @@ class PruneWork(Measuring):
     def __init__(self, run: PruneRun, progress: Progress) -> None:
         super().__init__(run, progress)
         self.run = run
-        where = resolve_device(self.c.device)
+        where = own_device(self.c.device)
         check_precision(self.c.mixed_precision, where)
         self.device = str(where)
         self.networks = run.folder / SUPERNET
@@ -129,6 +129,9 @@ class PruneWork(Measuring):
             if (doubt := self.run.doubt) is not None:
                 self.note(doubt)
         return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._costs(names)]
+
+    def joint(self) -> Collection[str]:
+        return self.method.trainings()
 
     def efforts(self) -> Mapping[str, Effort]:
         sizes = {name: len(self.data.split(name)) for name in ("train", "validation", "test")}
