@@ -93,7 +93,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["fitting", "method_checks", "presets", "trainings", "searching"],
+    ["fitting", "large_settings", "method_checks", "presets", "trainings", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
@@ -101,7 +101,7 @@ JOB = [
     ["run", "training_status"],
     ["formats", "report"],
     ["measuring"],
-    ["stages"],
+    ["stages", "planning"],
 ]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 

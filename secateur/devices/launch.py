@@ -16,7 +16,16 @@ from secateur.errors import EvaluationFailure, SecateurError, StudyError, one_li
 from secateur.training.settings import ALONE
 
 #: What launchers tell a process, beside addresses: a process that has left its group is told none of it.
-_TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "GROUP_WORLD_SIZE")
+_TOLD = (
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "ROLE_RANK",
+    "ROLE_WORLD_SIZE",
+    "GROUP_WORLD_SIZE",
+)
 #: Seconds between two looks for what the first process says, and those that a process which fails has to say why.
 _LOOK, _GRACE = 0.1, 3.0
 #: How libraries that exchange gradients say that a process is gone.
@@ -56,8 +65,7 @@ class Group:
 
     def __init__(self, launch: Launch, device: str) -> None:
         from accelerate import PartialState
-        from torch.distributed import PrefixStore
-        from torch.distributed.distributed_c10d import _get_default_store
+        from torch.distributed.distributed_c10d import PrefixStore, _get_default_store
 
         self.launch = launch
         PartialState(cpu=device == "cpu")  # as transformers' Trainer does it: it will find the group that is there

@@ -16,7 +16,7 @@ from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Method, Rows, Step
 from secateur.methods.fine_tuned_first import SCRATCH, advising
-from secateur.methods.ordering import SCORED, order_by_importance
+from secateur.methods.ordering import order_by_importance
 from secateur.objectives import Objective
 from secateur.rng import generator
 from secateur.supernet import Order, Supernet, reorder
@@ -88,9 +88,9 @@ class WeightSharing(Method):
         of_step = sum(1.0 if draw.plan is None else 0.3 for draw in draws)  # random sub-networks are small
         return {
             "warm-up": 3.0 * c.warming_up().examples_read(examples),
-            "order": 3.0 * min(SCORED, examples),
+            "order": 3.0 * min(c.importance_examples, examples),
             "train": 3.0 * of_step * c.training().examples_read(examples),
-            MASKS: 3.0 * min(SCORED, examples),
+            MASKS: 3.0 * min(c.importance_examples, examples),
         }
 
     def tidy(self) -> None:

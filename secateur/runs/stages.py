@@ -142,7 +142,8 @@ class Work(ABC):
         executor: Executor = Inline(self.together())
         if self.workers > 1:
             recipe = Recipe("secateur.runs.stages:estimators_of", {"folder": str(self.folder.resolve())})
-            executor = Processes(recipe, self.workers, gpus_of_workers(self.c.device, self.workers) if self.crew.local > 1 else ())
+            gpus = gpus_of_workers(self.c.device, self.workers) if self.crew.local > 1 else ()
+            executor = Processes(recipe, self.workers, gpus)
             self.note(f"{self.workers} processes searched in parallel: the same seed may find a different front.")
         logs, searcher = self.logs.of("search"), self.searcher()
         seconds = self._seconds()

@@ -85,8 +85,8 @@ def refuse_other_processes(checkpoint: Path, now: int) -> None:
     if began != now:
         one = "start it without a launcher" if began == 1 else f"start it with torchrun --nproc-per-node {began}"
         raise StudyError(
-            f"the training in `{checkpoint}` was begun by {began} process{'es' if began > 1 else ''}, and cannot go on with {now}: "
-            f"{one}, or move the checkpoint away to restart this stage."
+            f"the training in `{checkpoint}` was begun by {began} process{'es' if began > 1 else ''}, and cannot go on with "
+            f"{now}: {one}, or move the checkpoint away to restart this stage."
         )
 
 

@@ -1,8 +1,8 @@
 """Low-rank adaptation (LoRA; Hu et al. 2022): matrices stay as they are, and what is added to them is trained.
 
-A matrix W becomes W + s·B·A with few rows in A and columns in B. Gradients and the optimiser's states are those of A and B only,
-so that a network can be trained that would not fit with those of all its weights. Afterwards the product is added to W: the
-network has its own modules, names and sizes again.
+A matrix W becomes W + s·B·A with few rows in A and columns in B. Gradients and the optimiser's states are those of A and B
+only, so that a network can be trained that would not fit with those of all its weights. Afterwards the product is added to W:
+the network has its own modules, names and sizes again.
 """
 
 from __future__ import annotations
@@ -21,59 +21,60 @@ from transformers.pytorch_utils import Conv1D
 SCALE = 2.0
 
 
-class _Addition(nn.Module):
-    """What two kinds of layers share: their own weight and bias, and the two factors."""
+def _add(layer: Any, own: Any, inputs: int, outputs: int, rank: int, generator: torch.Generator) -> None:
+    """Give a new layer the weight, bias and sizes of its `own`, and two factors."""
+    layer.__dict__.update({name: value for name, value in own.__dict__.items() if not name.startswith("_")})
+    layer.weight, layer.bias = own.weight, own.bias
+    layer.train(own.training)
+    like: Any = {"device": own.weight.device, "dtype": torch.float32}
+    drawn = torch.empty(rank, inputs).uniform_(-1, 1, generator=generator) / math.sqrt(inputs)
+    layer.lora_a = nn.Parameter(drawn.to(**like))
+    layer.lora_b = nn.Parameter(torch.zeros(outputs, rank, **like))  # so that the network is at first what it was
 
-    weight: nn.Parameter
+
+def _added(layer: Any, x: torch.Tensor) -> torch.Tensor:
+    """What comes to the layer's own output."""
+    return SCALE * functional.linear(functional.linear(x.to(layer.lora_a.dtype), layer.lora_a), layer.lora_b)
+
+
+class LoraLinear(nn.Linear):
+    """A Linear with an addition."""
+
     lora_a: nn.Parameter
     lora_b: nn.Parameter
 
-    def _add(self, own: nn.Module, inputs: int, outputs: int, rank: int, generator: torch.Generator) -> None:
-        self.__dict__.update({name: value for name, value in own.__dict__.items() if not name.startswith("_")})
-        self.weight, self.bias = own.weight, own.bias
-        self.train(own.training)
-        like: Any = {"device": self.weight.device, "dtype": torch.float32}
-        drawn = torch.empty(rank, inputs).uniform_(-1, 1, generator=generator) / math.sqrt(inputs)
-        self.lora_a = nn.Parameter(drawn.to(**like))
-        self.lora_b = nn.Parameter(torch.zeros(outputs, rank, **like))  # so that the network is at first what it was
-
-    def added(self, x: torch.Tensor) -> torch.Tensor:
-        """What comes to the layer's own output."""
-        return SCALE * functional.linear(functional.linear(x.to(self.lora_a.dtype), self.lora_a), self.lora_b)
-
-
-class LoraLinear(_Addition, nn.Linear):
-    """A Linear with an addition."""
-
     def __init__(self, own: nn.Linear, rank: int, generator: torch.Generator) -> None:
         nn.Module.__init__(self)
-        self._add(own, own.in_features, own.out_features, rank, generator)
+        _add(self, own, own.in_features, own.out_features, rank, generator)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - as it is called in torch
         own = super().forward(input)
-        return own + self.added(input).to(own.dtype)
+        return own + _added(self, input).to(own.dtype)
 
     @torch.no_grad()
     def merge(self) -> None:
         """Add the product to the weight."""
-        self.weight += SCALE * (self.lora_b @ self.lora_a).to(self.weight.dtype)
+        self.weight.add_(SCALE * (self.lora_b @ self.lora_a).to(self.weight.dtype))
 
 
-class LoraConv1D(_Addition, Conv1D):
+class LoraConv1D(Conv1D):
     """A Conv1D, as GPT-2 has them, with an addition. Its weight is stored (in, out)."""
+
+    lora_a: nn.Parameter
+    lora_b: nn.Parameter
 
     def __init__(self, own: Conv1D, rank: int, generator: torch.Generator) -> None:
         nn.Module.__init__(self)
-        self._add(own, own.nx, own.nf, rank, generator)
+        _add(self, own, own.nx, own.nf, rank, generator)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         own: torch.Tensor = super().forward(x)
-        return own + self.added(x).to(own.dtype)
+        return own + _added(self, x).to(own.dtype)
 
     @torch.no_grad()
     def merge(self) -> None:
         """Add the product to the weight."""
-        self.weight += SCALE * (self.lora_b @ self.lora_a).T.to(self.weight.dtype)
+        self.weight.add_(SCALE * (self.lora_b @ self.lora_a).T.to(self.weight.dtype))
 
 
 @contextlib.contextmanager

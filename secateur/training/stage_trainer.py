@@ -31,7 +31,7 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def _optimizer(name: str) -> dict[str, str]:
+def _optimizer(name: str) -> dict[str, Any]:
     """The argument that names the optimiser. Raises MissingExtraError where its library is not installed."""
     known, _ = OPTIMIZERS[name]
     if known == "adamw_bnb_8bit" and find_spec("bitsandbytes") is None:

@@ -90,7 +90,9 @@ def without_dropout(model_folder: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.slow
-def test_two_processes_of_torchrun_make_one_run(without_dropout: Path, data_file: Path, tmp_path: Path, quick_prune: Any) -> None:
+def test_two_processes_of_torchrun_make_one_run(
+    without_dropout: Path, data_file: Path, tmp_path: Path, quick_prune: Any
+) -> None:
     """The weights are those of one process on batches twice as large, and the front is what one process finds on them."""
     import torch
     from safetensors.torch import load_file
@@ -117,7 +119,9 @@ def test_two_processes_of_torchrun_make_one_run(without_dropout: Path, data_file
 
     work = PruneWork(two, Progress(False))
     work.prepare()
-    study = Study(create_store("memory://"), work.searcher(), [], two.objectives, two.unpruned, executor=Inline(work.together()))
+    study = Study(
+        create_store("memory://"), work.searcher(), [], two.objectives, two.unpruned, executor=Inline(work.together())
+    )
     study.run(Stop(trials=SETTINGS["trials"]))
     alone = {t.key: dict(t.values) for t in study.front()}
     assert {m.key: dict(m.trial.values) for m in two.searched} == alone
@@ -162,7 +166,7 @@ def test_what_several_processes_cannot_do_is_refused() -> None:
     check_launch("prune", "cuda", launch)
     with pytest.raises(ConfigurationError, match="`secateur design` is one process"):
         check_launch("design", "cpu", launch)
-    with pytest.raises(ConfigurationError, match="`device` must be auto, cuda or cpu where a launcher starts 2 .* got cuda:1"):
+    with pytest.raises(ConfigurationError, match=r"`device` must be auto, cuda or cpu where a launcher starts 2 .* got cuda:1"):
         check_launch("prune", "cuda:1", launch)
 
 
@@ -170,7 +174,7 @@ def test_a_training_goes_on_with_as_many_processes_as_it_began_with(tmp_path: Pa
     for name in ("rng_state_0.pth", "rng_state_1.pth"):
         (tmp_path / name).touch()
     refuse_other_processes(tmp_path, 2)
-    with pytest.raises(StudyError, match="was begun by 2 processes, and cannot go on with 1: .* --nproc-per-node 2"):
+    with pytest.raises(StudyError, match=r"was begun by 2 processes, and cannot go on with 1: .* --nproc-per-node 2"):
         refuse_other_processes(tmp_path, 1)
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "rng_state.pth").touch()

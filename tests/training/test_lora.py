@@ -42,7 +42,10 @@ def test_merged_is_what_was_trained(family, head):
     with torch.no_grad(), low_rank(model, 2, seed=0):
         assert torch.equal(model(input_ids=ids).logits, plain)  # nothing is added at first
         shaken(model)
-        moved, kept = model(input_ids=ids).logits, {n: (m.lora_a.clone(), m.lora_b.clone()) for n, m in additions(model).items()}
+        moved, kept = (
+            model(input_ids=ids).logits,
+            {n: (m.lora_a.clone(), m.lora_b.clone()) for n, m in additions(model).items()},
+        )
         assert not torch.allclose(moved, plain, atol=1e-3)
     assert torch.allclose(model(input_ids=ids).logits, moved, atol=1e-5)
     assert list(model.state_dict()) == names
@@ -81,9 +84,14 @@ def test_matrices_and_embeddings_are_not_trained():
 def test_what_raises_inside_leaves_the_network_as_it_was():
     model = toy_model("bert")
     before = copy.deepcopy(model.state_dict())
-    with pytest.raises(RuntimeError, match="out of luck"), low_rank(model, 2, seed=0):
-        shaken(model)
-        raise RuntimeError("out of luck")
+
+    def unlucky() -> None:
+        with low_rank(model, 2, seed=0):
+            shaken(model)
+            raise RuntimeError("out of luck")
+
+    with pytest.raises(RuntimeError, match="out of luck"):
+        unlucky()
     assert all(torch.equal(model.state_dict()[name], weight) for name, weight in before.items())
     assert all(parameter.requires_grad for parameter in model.parameters())
 
@@ -113,7 +121,9 @@ def test_additions_are_those_of_peft():
     peft = pytest.importorskip("peft")
     ours, theirs = toy_model("bert").eval(), toy_model("bert").eval()
     theirs.load_state_dict(ours.state_dict())
-    adapted = peft.get_peft_model(theirs.bert, peft.LoraConfig(r=2, lora_alpha=int(2 * SCALE), target_modules=["query", "dense"]))
+    adapted = peft.get_peft_model(
+        theirs.bert, peft.LoraConfig(r=2, lora_alpha=int(2 * SCALE), target_modules=["query", "dense"])
+    )
     ids = torch.randint(5, 40, (3, 7), generator=torch.Generator().manual_seed(0))
     with torch.no_grad(), low_rank(ours, 2, seed=0):
         shaken(ours)

@@ -23,7 +23,7 @@ from secateur.methods.base import Method
 from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
-from secateur.methods.ordering import SCORED, scored_batches
+from secateur.methods.ordering import scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
@@ -191,7 +191,7 @@ class PruneWork(Measuring):
             self.note(f"No networks were chosen by masks: tuning takes long with more than {MOST_UNITS:,} units in a layer.")
             return
         try:
-            with scored_batches(self, "choosing masks", SCORED) as batches:
+            with scored_batches(self, "choosing masks", self.c.importance_examples) as batches:
                 several = {a.key: a for a in masks_by_information(self.supernet, batches, self.c.levels())}
         except EvaluationFailure as failure:
             self.note(f"No networks were chosen by masks: {failure}")
