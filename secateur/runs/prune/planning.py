@@ -145,8 +145,8 @@ class Planning:
         settings = self.trainings().get(stage)
         if settings is not None:
             return self._step(self._draws(settings) if stage == "train" else [Draw()], settings)
-        one = self.c.training(batch_size=min(32, self.c.batch_size), optimizer="adafactor")
-        if stage in ("order", "score", "importance", "information", MASKS):  # a backward pass, and no optimiser
+        if stage in ("order", "score", "importance", "information", MASKS):  # a backward pass in float32, and no optimiser
+            one = TrainingSettings(batch_size=min(32, self.c.batch_size))
             found = self._step([Draw()], one)
             return StepMemory(found.weights, found.gradients, 0, found.activations)
         whole = pass_memory(self.supernet, self.c.evaluation_batch, max(self.longest.values()), self.kind)
@@ -177,7 +177,7 @@ class Planning:
     def _student(self, limit: float) -> Supernet:
         """The largest network within a limit on the body's parameters, as it would be cut out."""
         space = self.space
-        fitting = largest_below(space, space.line(np.ones(len(space.domains))), self.supernet.body_parameters, limit)
+        fitting = largest_below(space, space.line(np.ones(space.dimensions)), self.supernet.body_parameters, limit)
         return self.supernet if fitting is None else Supernet(self.supernet.extract(space.plan(fitting)))
 
     def seconds_per_step(self) -> float:
