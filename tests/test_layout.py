@@ -53,8 +53,7 @@ LAYOUT = [
 INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
-        ["folder", "bounds"],
-        ["crew"],
+        ["folder", "bounds", "crew"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
         ["prune", "design", "bench", "encode"],
     ],
