@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from secateur import __version__
+from secateur.devices.launch import Launch
 from secateur.errors import ConfigurationError, SecateurError, disk_is_full, one_line
 from secateur.paths import reason
 from secateur.report.terminal import echo, plain
@@ -40,6 +41,8 @@ def tell(error: BaseException, flags: Mapping[str, str], folders: Iterable[Path]
         kept = keep(error, [*([vars(error)["run_folder"]] if "run_folder" in vars(error) else []), *folders])
         said = f"{type(error).__name__}: {one_line(error)}"
         lines, code = [f"an unexpected error occurred ({said}). The traceback is in {kept}: please report it."], 1
+    if (launch := Launch.here()) is not None and launch.rank:  # the first process of a launch speaks for all
+        return code
     for line in lines:
         echo(f"secateur: {plain(_without_passwords(as_typed(line, flags)), one_line=True)}", error=True)
     return code

@@ -53,7 +53,7 @@ LAYOUT = [
 INSIDE = {
     "runs": [
         ["progress", "timing", "settings"],
-        ["folder", "bounds", "crew"],
+        ["folder", "bounds", "crew", "launched"],
         ["comparison", "reporting", "state", "stages", "starting", "status", "tables", "watching"],
         ["prune", "design", "cells", "bench", "encode"],
     ],
@@ -94,7 +94,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["fitting", "method_checks", "presets", "trainings", "searching"],
+    ["fitting", "large_settings", "method_checks", "presets", "trainings", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
@@ -102,7 +102,7 @@ JOB = [
     ["run", "training_status"],
     ["formats", "report"],
     ["measuring"],
-    ["stages"],
+    ["stages", "planning"],
 ]
 RANK = {name: rank for rank, line in enumerate(LAYOUT) for name in line}
 

@@ -85,13 +85,7 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str, weights: M
     import transformers
 
     auto = getattr(transformers, AUTO_CLASSES[data.task.kind])
-    options: dict[str, Any] = {}
-    if data.task.kind in ("classification", "regression"):
-        options["num_labels"] = data.num_labels
-        options["problem_type"] = "regression" if data.task.kind == "regression" else "single_label_classification"
-        if data.label_names and data.task.kind == "classification":
-            options["id2label"] = dict(enumerate(data.label_names))
-            options["label2id"] = {name: i for i, name in enumerate(data.label_names)}
+    options = _head(data)
     with reading(model) as source:
         config = transformers.AutoConfig.from_pretrained(source)
         _check_kind(model, anatomy_of(config), data.task.kind)
@@ -118,6 +112,37 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str, weights: M
     if loaded.config.pad_token_id is None:
         loaded.config.pad_token_id = data.tokenizer.pad_token_id
     return loaded.to(device)
+
+
+def network_like(model: str, data: TaskData, *, layers: int | None = None, device: str = "meta") -> Any:
+    """A network of the model's configuration with a head for the task and weights that are made up; of so many layers, where
+    that is given. On the meta device it takes no memory. Raises ModelError."""
+    import torch
+    import transformers
+
+    with reading(model) as source:
+        config = transformers.AutoConfig.from_pretrained(source, **_head(data))
+        _check_kind(model, anatomy_of(config), data.task.kind)
+        if layers is not None and layers < config.num_hidden_layers:
+            config.num_hidden_layers = layers
+            if getattr(config, "layer_types", None):
+                config.layer_types = config.layer_types[:layers]
+        if config.pad_token_id is None:
+            config.pad_token_id = data.tokenizer.pad_token_id
+        with torch.random.fork_rng(devices=[]), torch.device(device):
+            return getattr(transformers, AUTO_CLASSES[data.task.kind]).from_config(config, dtype=torch.float32).eval()
+
+
+def _head(data: TaskData) -> dict[str, Any]:
+    """Settings of a configuration that make a head for the task."""
+    options: dict[str, Any] = {}
+    if data.task.kind in ("classification", "regression"):
+        options["num_labels"] = data.num_labels
+        options["problem_type"] = "regression" if data.task.kind == "regression" else "single_label_classification"
+        if data.label_names and data.task.kind == "classification":
+            options["id2label"] = dict(enumerate(data.label_names))
+            options["label2id"] = {name: i for i, name in enumerate(data.label_names)}
+    return options
 
 
 def _check_body(model: str, loaded: Any, said: Any) -> None:

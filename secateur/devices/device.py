@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from secateur.devices.cores import available_cores
+from secateur.devices.launch import Launch
 from secateur.devices.setup import DEVICE_NAME, device_fault
 from secateur.errors import ConfigurationError
 
@@ -30,6 +31,14 @@ def resolve_device(name: str = "auto") -> torch.device:
         build = "" if torch.version.cuda else ", or install a CUDA build of torch"
         raise ConfigurationError(f"`device` {name} is not available: torch sees {count} CUDA devices. Use cpu{build}.")
     return torch.device("cuda", index)
+
+
+def own_device(name: str = "auto") -> torch.device:
+    """The same, for one of several processes that a launcher has started: of GPUs that are not numbered, each has its own."""
+    launch, found = Launch.here(), resolve_device(name)
+    if launch is None or found.type == "cpu" or ":" in name:
+        return found
+    return resolve_device(f"cuda:{launch.local_rank}")
 
 
 def check_precision(precision: str | None, device: torch.device) -> None:

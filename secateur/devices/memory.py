@@ -99,6 +99,10 @@ class LiveStorages(TorchDispatchMode):
         self.peak = max(self.peak, self.now)
 
 
+#: Attention as torch has it, whatever stands in its place meanwhile.
+ATTENTION = nn.functional.scaled_dot_product_attention
+
+
 class AttentionAsOnCpu(TorchFunctionMode):
     """On the meta device, attention makes the tensors that it makes on a CPU.
 
@@ -111,11 +115,11 @@ class AttentionAsOnCpu(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func is nn.functional.scaled_dot_product_attention:
-            return self._attend(*args, **kwargs)
+        if func is ATTENTION:
+            return self.attend(*args, **kwargs)
         return func(*args, **kwargs)
 
-    def _attend(
+    def attend(
         self,
         query: Tensor,
         key: Tensor,
@@ -143,9 +147,7 @@ class AttentionAsOnCpu(TorchFunctionMode):
                     attn_mask = torch.where(attn_mask, seen, unseen)
                 fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
                 return fused(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]  # type: ignore[no-any-return]
-        return nn.functional.scaled_dot_product_attention(
-            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-        )
+        return ATTENTION(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
 
 class PassStorages(LiveStorages):

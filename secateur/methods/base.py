@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A stage's name in the journal, and what is done.
 Step = tuple[str, Callable[[], None]]
+#: Log rows of a training.
+Rows = list[dict[str, float]]
 #: The folder of trials that have weights of their own, a folder for each key.
 TRIALS = "trials"
 #: Settings of `secateur prune` that some methods use and others do not.
@@ -87,6 +89,11 @@ class Method(ABC):
     @abstractmethod
     def stages(self) -> list[Step]:
         """What comes before the search, in order."""
+
+    def trainings(self) -> dict[str, Callable[[], Rows]]:
+        """Stage → the training in it, where that is of one network from its beginning to its end: the processes of a launch can
+        do it together. It returns the log rows, and leaves what it trained in the bench's network."""
+        return {}
 
     def last_stages(self) -> list[Step]:
         """What comes after these, and after the latency model is fitted where there is one."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from secateur.checkpoints import load
 from secateur.checkpoints.pretrained import load_model
 from secateur.errors import EvaluationFailure, StudyError
-from secateur.methods.base import Method, Step
+from secateur.methods.base import Method, Rows, Step
 from secateur.supernet import Supernet
 from secateur.training.fine_tune import fine_tune
 
@@ -38,15 +38,20 @@ class FineTunedFirst(Method):
     def stages(self) -> list[Step]:
         return [("fine-tune", self.fine_tune)]
 
+    def trainings(self) -> dict[str, Callable[[], Rows]]:
+        return {"fine-tune": self._fine_tune}
+
     def fine_tune(self) -> None:
         """Train the whole network."""
+        self.bench.keep_curve("fine-tune", self._fine_tune())
+        self.save(self.bench.networks)
+
+    def _fine_tune(self) -> Rows:
         bench = self.bench
         model, folder = bench.supernet.model, bench.networks / SCRATCH / "fine-tune"
         with bench.progress.bar("fine-tuning the unpruned network") as advance, advising("--order-learning-rate"):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of("fine-tune")}
-            rows = fine_tune(model, bench.data, bench.c.fine_tuning(), folder, **options)
-        bench.keep_curve("fine-tune", rows)
-        self.save(bench.networks)
+            return fine_tune(model, bench.data, bench.c.fine_tuning(), folder, **options)
 
     def passes(self) -> dict[str, float]:
         return {"fine-tune": 3.0 * self.bench.c.fine_tuning().examples_read(len(self.bench.data.train))}

@@ -15,7 +15,7 @@ from secateur.estimators.base import Estimator
 from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Step
 from secateur.methods.fine_tuned_first import FineTunedFirst
-from secateur.methods.ordering import SCORED, scored_batches
+from secateur.methods.ordering import scored_batches
 from secateur.supernet import Supernet
 from secateur.supernet.gates import gate_gradients
 from secateur.writing import whole
@@ -60,7 +60,7 @@ class HeadPruning(FineTunedFirst):
 
     def score(self) -> None:
         """Score the heads of the fine-tuned network."""
-        with scored_batches(self.bench, "scoring heads", SCORED) as batches:
+        with scored_batches(self.bench, "scoring heads", self.bench.c.importance_examples) as batches:
             scores = head_scores(self.bench.supernet, batches)
         with whole(self.bench.networks / SCORES) as draft:
             save_file({"scores": scores}, draft)
@@ -76,4 +76,4 @@ class HeadPruning(FineTunedFirst):
         return [SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=False)]
 
     def passes(self) -> dict[str, float]:
-        return {**super().passes(), "score": 3.0 * min(SCORED, len(self.bench.data.train))}
+        return {**super().passes(), "score": 3.0 * min(self.bench.c.importance_examples, len(self.bench.data.train))}

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
 from secateur.methods.base import Step
-from secateur.methods.ordering import SCORED, order_by_importance
+from secateur.methods.ordering import order_by_importance
 from secateur.methods.standard import Standard
 from secateur.spaces.pruning.sizes import largest_below
 from secateur.supernet import Order, Supernet, reorder
@@ -66,7 +66,7 @@ class OneShot(Standard):
         return [self._fine_tuned(bench.supernet, **taught_by(bench.supernet.model, bench.data, bench.c.evaluation_batch))]
 
     def passes(self) -> dict[str, float]:
-        return {**super().passes(), "order": 3.0 * min(SCORED, len(self.bench.data.train))}
+        return {**super().passes(), "order": 3.0 * min(self.bench.c.importance_examples, len(self.bench.data.train))}
 
     @property
     def expected(self) -> float:

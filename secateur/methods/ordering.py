@@ -15,9 +15,6 @@ from secateur.supernet.order import ORDER
 from secateur.tasks import Examples
 from secateur.writing import whole
 
-#: Training examples that importance is computed on.
-SCORED = 1024
-
 
 def scored_part(bench: Bench, count: int) -> Examples:
     """A random part of the training data: they may be sorted by label."""
@@ -29,11 +26,12 @@ def scored_part(bench: Bench, count: int) -> Examples:
 def scored_batches(bench: Bench, title: str, count: int) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
     """Such a part in batches on the bench's device, with a bar of this title."""
     examples = scored_part(bench, count)
-    total = -(-len(examples) // 32)
+    size = min(32, bench.c.batch_size)
+    total = -(-len(examples) // size)
     with bench.progress.bar(title) as advance:
 
         def batches() -> Iterator[Mapping[str, torch.Tensor]]:
-            for done, batch in enumerate(bench.data.batches(examples, 32)):
+            for done, batch in enumerate(bench.data.batches(examples, size)):
                 advance(done + 1, total)
                 yield {name: value.to(bench.device) for name, value in batch.items()}
 
@@ -42,7 +40,7 @@ def scored_batches(bench: Bench, title: str, count: int) -> Iterator[Iterator[Ma
 
 def order_by_importance(bench: Bench) -> None:
     """Sort every layer's heads and units of the bench's network by importance. The permutation and the scores are kept."""
-    with scored_batches(bench, "scoring heads and units", SCORED) as batches:
+    with scored_batches(bench, "scoring heads and units", bench.c.importance_examples) as batches:
         scores: Importance = importance(bench.supernet, batches)
     bias = bench.supernet.anatomy.head_bias
     if bias:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from safetensors.numpy import load_file
@@ -13,9 +14,9 @@ from secateur.checkpoints.pretrained import load_model
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
 from secateur.estimators.shared_weights import SharedWeightsError
-from secateur.methods.base import Method, Step
+from secateur.methods.base import Method, Rows, Step
 from secateur.methods.fine_tuned_first import SCRATCH, advising
-from secateur.methods.ordering import SCORED, order_by_importance
+from secateur.methods.ordering import order_by_importance
 from secateur.objectives import Objective
 from secateur.rng import generator
 from secateur.supernet import Order, Supernet, reorder
@@ -49,16 +50,21 @@ class WeightSharing(Method):
         first: list[Step] = [("warm-up", self.warm_up), ("order", lambda: order_by_importance(self.bench))]
         return [*(first if self.bench.c.order else []), ("train", self.train)]
 
+    def trainings(self) -> dict[str, Callable[[], Rows]]:
+        c = self.bench.c
+        return {
+            "warm-up": lambda: self._train("warm-up", "standard", c.warming_up(), "--order-learning-rate"),
+            "train": lambda: self._train("train", c.strategy, c.training(), "--learning-rate"),
+        }
+
     def warm_up(self) -> None:
         """An ordinary fine-tuning run: importance means little before the head is trained."""
-        with advising("--order-learning-rate"):
-            self._train("warm-up", "standard", self.bench.c.warming_up())
+        self.bench.keep_curve("warm-up", self.trainings()["warm-up"]())
         self.save(self.bench.networks / WARMED)
 
     def train(self) -> None:
         """Train the super-network with the strategy."""
-        with advising("--learning-rate"):
-            self._train("train", self.bench.c.strategy, self.bench.c.training())
+        self.bench.keep_curve("train", self.trainings()["train"]())
         self.save(self.bench.networks)
 
     def estimators(self) -> list[Estimator]:
@@ -82,20 +88,19 @@ class WeightSharing(Method):
         of_step = sum(1.0 if draw.plan is None else 0.3 for draw in draws)  # random sub-networks are small
         return {
             "warm-up": 3.0 * c.warming_up().examples_read(examples),
-            "order": 3.0 * min(SCORED, examples),
+            "order": 3.0 * min(c.importance_examples, examples),
             "train": 3.0 * of_step * c.training().examples_read(examples),
-            MASKS: 3.0 * min(SCORED, examples),
+            MASKS: 3.0 * min(c.importance_examples, examples),
         }
 
     def tidy(self) -> None:
         for leftover in (SCRATCH, WARMED):
             shutil.rmtree(self.bench.networks / leftover, ignore_errors=True)
 
-    def _train(self, name: str, strategy: str, settings: TrainingSettings) -> None:
+    def _train(self, name: str, strategy: str, settings: TrainingSettings, rate: str) -> Rows:
         bench = self.bench
         chosen = find("strategy", strategy)(bench.space, k=bench.c.k)
         folder = bench.networks / SCRATCH / name
-        with bench.progress.bar(f"training ({strategy})") as advance:
+        with bench.progress.bar(f"training ({strategy})") as advance, advising(rate):
             options: dict[str, Any] = {"device": bench.device, "progress": advance, "logs": bench.logs.of(name)}
-            rows = train_supernet(bench.supernet, chosen, bench.data, settings, folder, **options)
-        bench.keep_curve(name, rows)
+            return train_supernet(bench.supernet, chosen, bench.data, settings, folder, **options)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from secateur.devices.device import describe_device, resolve_device
+from secateur.devices.launch import gpus_of_workers
 from secateur.errors import ConfigurationError
 from secateur.estimators.together import Together
 from secateur.study import Executor, Inline, Processes, Ray, Recipe, RunLog, StageRow, Store
@@ -20,14 +21,20 @@ FACTS = ("settings", "data", "task", "chance", "own", "shape", "unpruned", "late
 
 
 class Crew:
-    """The workers of a run. `measures`: whether they measure latencies, which must not disturb each other."""
+    """The workers of a run. `measures`: whether they measure latencies, which must not disturb each other. `started` is how
+    many processes a launcher has started on this machine: so many work in their place, each on a device of its own."""
 
     def __init__(self, settings: Any, *, measures: bool) -> None:
-        self.c, self.measures = settings, measures
+        self.c, self.measures, self.started = settings, measures, 1
         if settings.workers > 1 and measures and settings.executor != "ray":
             raise ConfigurationError(
                 "`workers` must be 1 when latency is measured: other workers would disturb the measurement."
             )
+
+    @property
+    def workers(self) -> int:
+        """As many as were asked for, and at least as many as a launcher has started."""
+        return max(int(self.c.workers), self.started)
 
     @property
     def gpus(self) -> float:
@@ -57,16 +64,18 @@ class Crew:
     def executor(self, together: Together, recipe: Recipe, log: RunLog) -> Executor:
         """With the estimators of this process, or with a recipe that others make theirs by."""
         if self.c.executor == "ray":
-            return Ray(recipe, self.c.workers, note=log.write, **self._options())
-        return Processes(recipe, self.c.workers) if self.c.workers > 1 else Inline(together)
+            return Ray(recipe, self.workers, note=log.write, **self._options())
+        if self.workers == 1:
+            return Inline(together)
+        return Processes(recipe, self.workers, gpus_of_workers(self.c.device, self.workers) if self.started > 1 else ())
 
     @property
     def note(self) -> str | None:
         """What the report says of them."""
-        if self.c.workers == 1:
+        if self.workers == 1:
             return None
         who = "workers on a Ray cluster" if self.c.executor == "ray" else "processes"
-        return f"{self.c.workers} {who} searched in parallel: the same seed may find a different front."
+        return f"{self.workers} {who} searched in parallel: the same seed may find a different front."
 
 
 def facts_of(store: Store) -> dict[str, Any]:

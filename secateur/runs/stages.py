@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from secateur.paths import quoted
 from secateur.runs.bounds import nothing_found
 from secateur.runs.crew import Crew, facts_of, store_of
 from secateur.runs.folder import LOG, PROGRESS, RunFolder, open_run
+from secateur.runs.launched import Launched
 from secateur.runs.progress import Moment, Progress
 from secateur.runs.timing import Effort
 from secateur.study import Front, Journal, Recipe, RunLog, Stop, Study
@@ -49,6 +50,8 @@ class Work(ABC):
         #: Where trainings and the search are logged to: a library that is missing is said now.
         self.logs = Logs.of_run(getattr(self.c, "log_to", ()), self.folder)
         self._run = run
+        #: Other processes that a launcher has started for this run.
+        self.launched = Launched()
 
     @cached_property
     def log(self) -> RunLog:
@@ -72,6 +75,10 @@ class Work(ABC):
         """What each stage is expected to take, by its name: for the time left. One that is not named is unknown."""
         return {}
 
+    def joint(self) -> Collection[str]:
+        """The stages that all processes of a launch do together."""
+        return ()
+
     def tidy(self) -> None:  # noqa: B027 - most jobs leave nothing behind
         """Hook: called when all stages are done."""
 
@@ -83,9 +90,10 @@ class Work(ABC):
         self.before_stages([stage.name for stage in left])
         efforts = self.efforts()
         self.progress.plan({stage.name: efforts.get(stage.name) for stage in left}, self._publish)
+        self.launched.plan([stage.name for stage in left], self.joint())
         for stage in left:
             self.log.write("stage", stage=stage.name)
-            with self.journal.stage(stage.name), self.progress.stage(stage.name), quiet():
+            with self.journal.stage(stage.name), self.progress.stage(stage.name), quiet(), self.launched.at(stage.name):
                 stage.do()
         self.store.set_meta(PROGRESS, None)
         self.tidy()  # only now: a run killed between two stages needs what they left to go on
@@ -170,6 +178,7 @@ class SearchWork(Work):
         ended = sum(t.id is not None and t.status != Status.RUNNING for t in self.store.trials())
         together = self.together()  # also where workers make their own: the unpruned network's values come of it
         arguments, weights = {"folder": str(self.folder.resolve()), "facts": facts_of(self.store)}, self.weights()
+        self.crew.started = self.launched.local
         executor = self.crew.executor(together, Recipe("secateur.runs.stages:estimators_of", arguments, weights), self.log)
         if self.crew.note is not None:
             self.note(self.crew.note)
@@ -216,7 +225,7 @@ class SearchWork(Work):
                 f"the stages before the search took {spent:.0f} of the {given:g} `seconds`: none is left for a first trial. "
                 f"Nothing is lost: continue with secateur resume {quoted(self.folder)} --seconds {2 * spent:.0f}"
             )
-        return float((given - spent) * self.c.workers)
+        return float((given - spent) * self.crew.workers)
 
     def _reached(self, front: Front[Any]) -> dict[str, float]:
         """What is logged of a search. The reference is fixed, so that a later point can be compared with an earlier one."""

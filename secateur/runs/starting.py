@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from secateur.catalogue import find
+from secateur.devices.launch import Launch, LaunchEnded
 from secateur.errors import ConfigurationError, EvaluationFailure, SecateurError, Stopped, StudyError, disk_fault
 from secateur.paths import checked, quoted, reason
 from secateur.runs.folder import LOG, open_run
+from secateur.runs.launched import check_launch, help_out, launched_of
 from secateur.runs.progress import Progress
 from secateur.runs.settings import FILE, STUDY, RunSettings, verb_of
 from secateur.study import Journal, RunLock, Store, create_store, open_store
@@ -35,6 +37,10 @@ def start(settings: RunSettings, folder: str | Path | None, progress: Progress) 
     """
     if os.environ.get(WORKER):
         raise ConfigurationError('a script that starts runs with several workers needs `if __name__ == "__main__":` around it.')
+    launch = Launch.here()
+    check_launch(settings.verb, settings.device, launch)
+    if launch is not None and launch.rank:
+        help_out(settings, launch)
     path, made = _made(settings.verb, folder)
     try:
         with RunLock(path):
@@ -128,8 +134,13 @@ def go_on(folder: Path, progress: Progress, *, unsteady: bool = False, seconds: 
 
     Raises ConfigurationError for one that the run does not have.
     """
-    _begin_elsewhere(folder)
+    launch = Launch.here()
+    if launch is None or not launch.rank:
+        _begin_elsewhere(folder)
     run = _opened(folder)
+    check_launch(run.configuration.verb, run.configuration.device, launch)
+    if launch is not None and launch.rank:
+        help_out(run.configuration, launch)
     given = {name: value for name, value in (("unsteady", unsteady or None), ("seconds", seconds)) if value is not None}
     for name in given:
         if not hasattr(run.configuration, name) or (name == "seconds" and run.configuration.verb != "prune"):
@@ -201,12 +212,20 @@ def _go(run: Any, progress: Progress) -> Any:
     """Every stage of a locked run that is not done yet; what ends it is said in one line, with how to go on."""
     again = f"What was done is saved; continue with: secateur resume {quoted(run.folder)}"
     progress.say(f"{run.folder}: {run.about}")
-    return _ended(run, again, lambda: find("work", run.configuration.verb)(run, progress).go())
+
+    def go() -> None:
+        work = find("work", run.configuration.verb)(run, progress)
+        with launched_of(run.configuration, run.folder) as work.launched:
+            work.go()
+
+    return _ended(run, again, go)
 
 
 def _ended(run: Any, again: str, go: Callable[[], None]) -> Any:
     try:
         go()
+    except LaunchEnded:
+        raise Stopped(f"the launcher ended this run: another of its processes failed, or it was stopped. {again}") from None
     except KeyboardInterrupt:
         raise Stopped(f"stopped. {again}") from None
     except EvaluationFailure as failure:

@@ -79,6 +79,17 @@ def _fault(checkpoint: Path) -> str | None:
     return None
 
 
+def refuse_other_processes(checkpoint: Path, now: int) -> None:
+    """Raise StudyError where a training was begun by another number of processes: its steps would be of another size."""
+    began = max(1, sum(1 for _ in checkpoint.glob("rng_state_*.pth")))
+    if began != now:
+        one = "start it without a launcher" if began == 1 else f"start it with torchrun --nproc-per-node {began}"
+        raise StudyError(
+            f"the training in `{checkpoint}` was begun by {began} process{'es' if began > 1 else ''}, and cannot go on with "
+            f"{now}: {one}, or move the checkpoint away to restart this stage."
+        )
+
+
 def logged(checkpoint: str) -> list[dict[str, float]]:
     """The log rows of a training up to its checkpoint, one that `resumable` found."""
     return [row for row in TrainerState.load_from_json(str(Path(checkpoint) / _STATE)).log_history if "loss" in row]

@@ -13,8 +13,9 @@ from transformers import TrainerCallback
 from secateur.tasks import Examples, TaskData
 from secateur.training.checkpoints import loading, logged, resumable
 from secateur.training.logs import NO_LOGS, Logs
+from secateur.training.lora import low_rank
 from secateur.training.settings import TrainingSettings
-from secateur.training.stage_trainer import StageTrainer, Told, run_stage, task_arguments
+from secateur.training.stage_trainer import StageTrainer, Told, processes, run_stage, task_arguments
 from secateur.training.teacher import TOLD
 
 
@@ -67,14 +68,15 @@ def fine_tune(
 
     It goes on from the folder's last checkpoint. `until`: pause after so many of the settings' epochs; what goes on from there
     later is the training that would never have paused. `examples` are the training set with what a teacher said of each; a
-    `teacher` on the same device is asked at each step instead, in eval mode, and left as it was.
+    `teacher` on the same device is asked at each step instead, in eval mode, and left as it was. Where the settings have a
+    `lora_rank`, low-rank additions are trained, and merged in the end.
     """
     given = task_arguments(data, settings, folder, device, progress, logs, examples)
-    steps = math.ceil(len(given["train_dataset"]) / settings.batch_size)
+    steps = math.ceil(len(given["train_dataset"]) / (settings.batch_size * processes()))
     stop = settings.total_steps(steps) if until is None else min(settings.total_steps(steps), math.ceil(until * steps))
     last = resumable(folder)
     if last is not None and int(last.rpartition("-")[2]) >= stop:  # it was there already when its process ended
-        with loading(last):
+        with loading(last), low_rank(student, settings.lora_rank, settings.seed):
             load_model(student, Path(last) / "model.safetensors", device=device)
         student.eval()
         return logged(last)
@@ -83,7 +85,8 @@ def fine_tune(
     if teacher is not None:
         teacher.eval()
     try:
-        rows = run_stage(lambda: FineTuneTrainer(teacher, model=student, **given), student, folder, logs)
+        with low_rank(student, settings.lora_rank, settings.seed):
+            rows = run_stage(lambda: FineTuneTrainer(teacher, model=student, **given), student, folder, logs)
     finally:
         if teacher is not None:
             teacher.train(training)

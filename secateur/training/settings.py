@@ -16,10 +16,15 @@ def usual_learning_rate(examples: int, batch_size: int, epochs: float) -> float:
     return 1e-4 if math.ceil(examples / batch_size) * epochs < SHORT_RUN else 5e-5
 
 
+#: The variable of a process that trains by itself although it sees several GPUs: the others are for other processes.
+ALONE = "SECATEUR_ALONE"
 #: Beyond this a number of epochs is a slip of the pen.
 MOST_EPOCHS = 10_000
 #: How the learning rate goes on after the warm-up: falling to 0 in a line or along a cosine, or staying.
 SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant_with_warmup"}
+
+#: Optimisers → as transformers calls them, and bytes of states per trained parameter.
+OPTIMIZERS = {"adamw": (None, 8.0), "adamw-8bit": ("adamw_bnb_8bit", 2.0), "adafactor": ("adafactor", 0.0)}
 
 #: How a sub-network is distilled: as Klein et al. (2024) write it in equation 2, or as their published code does it.
 DISTILLATIONS = ("equations", "authors")
@@ -46,6 +51,14 @@ class TrainingSettings(Settings):
     group_by_length: bool = option(True, "Put examples of similar length into the same batch.")
     gradient_checkpointing: bool = option(False, "Save memory at the cost of time: activations are recomputed.")
     mixed_precision: str | None = option(None, "bf16 or fp16, on a GPU.", known=("bf16", "fp16"))
+    optimizer: str = option(
+        "adamw",
+        "adamw; adamw-8bit: its states in a quarter of the memory (needs the extra low-memory); adafactor: hardly any states.",
+        known=tuple(OPTIMIZERS),
+    )
+    lora_rank: int = option(
+        0, "Rank of what is added to each matrix and trained in its place; 0: all weights are trained.", least=0, most=4096
+    )
     checkpoints: int = option(
         4, "How many times training is saved, to continue after a crash; only the last is kept.", least=0, most=10_000
     )

@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +16,35 @@ from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCall
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from transformers.utils import logging
 
-from secateur.errors import ConfigurationError, StudyError, disk_fault, disk_is_full
-from secateur.training.checkpoints import UNFINISHED, diverged, loading, refuse_diverged, resumable
+from secateur.errors import ConfigurationError, MissingExtraError, StudyError, disk_fault, disk_is_full
+from secateur.training.checkpoints import UNFINISHED, diverged, loading, refuse_diverged, refuse_other_processes, resumable
 from secateur.training.distillation import distillation_loss
 from secateur.training.logs import NO_LOGS, Logs
 from secateur.training.random_state import preserved_random_state
 from secateur.training.sampling import EpochSampler
-from secateur.training.settings import SCHEDULES, TrainingSettings
+from secateur.training.settings import ALONE, OPTIMIZERS, SCHEDULES, TrainingSettings
 from secateur.training.teacher import collating
+
+
+def processes() -> int:
+    """How many processes train together, each on batches of its own: as many as a launcher has started."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def _optimizer(name: str) -> dict[str, Any]:
+    """The argument that names the optimiser. Raises MissingExtraError where its library is not installed."""
+    known, _ = OPTIMIZERS[name]
+    if known == "adamw_bnb_8bit" and find_spec("bitsandbytes") is None:
+        raise MissingExtraError("bitsandbytes", "low-memory")
+    return {} if known is None else {"optim": known}
 
 
 def training_arguments(
     settings: TrainingSettings, folder: Path, examples: int, device: str, logs: Logs = NO_LOGS
 ) -> TrainingArguments:
     """Trainer's arguments for these settings; `examples` is the size of the training set."""
-    batch = settings.batch_size * int(os.environ.get("WORLD_SIZE", "1"))
-    steps = settings.total_steps(math.ceil(examples / batch))
-    return TrainingArguments(
+    steps = settings.total_steps(math.ceil(examples / (settings.batch_size * processes())))
+    arguments = TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         max_steps=-1 if settings.steps is None else settings.steps,
@@ -58,8 +71,12 @@ def training_arguments(
         dataloader_pin_memory=device != "cpu",
         ddp_find_unused_parameters=True,  # a sub-network leaves parameters without gradients
         remove_unused_columns=False,
+        **_optimizer(settings.optimizer),
         **logs.arguments(),
     )
+    if arguments.n_gpu > 1 and os.environ.get(ALONE):
+        arguments._n_gpu = 1
+    return arguments
 
 
 #: Told of each step: steps done, steps in all, and the loss last logged where there is one.
@@ -115,7 +132,8 @@ class StageTrainer(Trainer):
         if self.args.n_gpu > 1:
             raise ConfigurationError(
                 f"{self.args.n_gpu} GPUs are visible without a launcher. "
-                "Set CUDA_VISIBLE_DEVICES to one of them, or start a script of your own with `torchrun` (docs/how-to/gpu.md)."
+                f"Use them all: torchrun --nproc-per-node {self.args.n_gpu} -m secateur prune …, "
+                "or set CUDA_VISIBLE_DEVICES to one of them."
             )
         model: Any = self.model
         if settings.gradient_checkpointing and not model.supports_gradient_checkpointing:
@@ -255,6 +273,8 @@ def run_stage(make: Callable[[], StageTrainer], model: Any, folder: Path, logs: 
     training diverges.
     """
     last = resumable(folder)
+    if last is not None:
+        refuse_other_processes(Path(last), processes())
     with preserved_random_state(), without_bars(), lent(model), logs.open():
         trainer = make()
         logs.place(trainer.callback_handler.callbacks)

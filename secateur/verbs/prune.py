@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from secateur.devices.launch import Launch
 from secateur.runs.progress import Progress
 from secateur.runs.prune.run import PruneRun
 from secateur.runs.prune.settings import PruneSettings
 from secateur.runs.starting import start
-from secateur.verbs.signature import Shown, takes
+from secateur.verbs.signature import Shown, takes, tells
+
+if TYPE_CHECKING:
+    from secateur.runs.prune.planning import PrunePlan
 
 To = Annotated[
     Path | None,
@@ -19,12 +23,28 @@ To = Annotated[
 ]
 
 
+PlanOnly = Annotated[
+    bool,
+    typer.Option("--plan-only", help="Say how much memory and time each stage will take, and stop. Nothing is written."),
+]
+
+
+@tells
 @takes(PruneSettings)
-def prune(settings: PruneSettings, *, to: To = None, progress: Shown = True) -> PruneRun:
+def prune(
+    settings: PruneSettings, *, to: To = None, plan_only: PlanOnly = False, progress: Shown = True
+) -> PruneRun | PrunePlan:
     """Find the sub-networks of a pre-trained Transformer with the best trade-offs between quality and cost, on your data.
 
     Trains the model as a super-network, searches it, polishes the best sub-networks (fine-tunes them further), and writes a
-    report. Everything is kept in one folder; continue a stopped run with `secateur resume`.
+    report. Everything is kept in one folder; continue a stopped run with `secateur resume`. With --plan-only nothing of this
+    happens: what it would take is said.
     """
+    if plan_only:
+        from secateur.runs.prune.planning import plan_of_run
+
+        if (launch := Launch.here()) is not None and launch.rank:  # the first process says it
+            raise SystemExit(0)
+        return plan_of_run(settings)
     run: PruneRun = start(settings, to, Progress(progress))
     return run

@@ -32,8 +32,7 @@ def test_importance_does_not_depend_on_how_the_file_is_sorted(
         return score(supernet, kept)
 
     monkeypatch.setattr(ordering, "importance", watched)
-    monkeypatch.setattr(ordering, "SCORED", 16)
-    quick_prune(tmp_path / "run", data=str(path), epochs=1.0, order_epochs=1.0, polish=False, trials=2)
+    quick_prune(tmp_path / "run", data=str(path), epochs=1.0, order_epochs=1.0, polish=False, trials=2, importance_examples=16)
     assert len(seen) == 16
     assert set(seen) == {0, 1}
 

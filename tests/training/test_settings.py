@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
-from secateur.errors import ConfigurationError
+from secateur.errors import ConfigurationError, MissingExtraError
 from secateur.training.settings import TrainingSettings
 
 BAD = {
@@ -52,3 +53,13 @@ def test_good_settings():
     none = {"learning_rate_warmup": 0.0, "max_grad_norm": 0.0, "distillation_weight": 0.0, "checkpoints": 0}
     settings = TrainingSettings(**none, mixed_precision="bf16")
     assert settings.check() is settings
+
+
+def test_an_optimiser_whose_library_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from secateur.training import stage_trainer
+
+    monkeypatch.setattr(stage_trainer, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"`bitsandbytes` is not installed.*secateur\[low-memory\]"):
+        stage_trainer.training_arguments(TrainingSettings(optimizer="adamw-8bit"), tmp_path, 8, "cpu")
+    found = stage_trainer.training_arguments(TrainingSettings(optimizer="adafactor"), tmp_path, 8, "cpu")
+    assert found.optim == "adafactor"

@@ -19,7 +19,8 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 @pytest.mark.parametrize(("name", "settings"), [("prune", PruneSettings), ("design", DesignSettings)])
 def test_every_setting_is_a_plain_parameter_with_its_default(name: str, settings: type[Settings]) -> None:
     parameters = inspect.signature(getattr(secateur, name)).parameters
-    assert set(parameters) == {*settings.options(), "to", "progress"}
+    own = {"to", "progress", *(["plan_only"] if name == "prune" else [])}
+    assert set(parameters) == {*settings.options(), *own}
     preset = {n for values in settings.presets.values() for n in values}  # type: ignore[attr-defined]
     for setting, option in settings.options().items():
         parameter = parameters[setting]

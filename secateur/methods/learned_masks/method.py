@@ -22,7 +22,7 @@ from secateur.methods.fisher.sizes import masked
 from secateur.methods.learned_masks.scores import Scores, Switches
 from secateur.methods.learned_masks.spending import Descent
 from secateur.methods.learned_masks.training import Budget, Learning, learn_masks
-from secateur.methods.ordering import SCORED, scored_batches
+from secateur.methods.ordering import scored_batches
 from secateur.methods.prices import Prices, by_speed, within_sizes
 from secateur.objectives import Bound, Objective
 from secateur.supernet import Supernet
@@ -52,7 +52,7 @@ class LearnedMasks(FineTunedFirst):
 
     def importance(self) -> None:
         """The Fisher information of heads and units, which scores begin by."""
-        with scored_batches(self.bench, "scoring heads and units", SCORED) as batches:
+        with scored_batches(self.bench, "scoring heads and units", self.bench.c.importance_examples) as batches:
             heads, units = summed_diagonal(self.bench.supernet, batches)
         with whole(self.bench.networks / IMPORTANCE) as draft:
             save_file({HEADS: heads, UNITS: units}, draft)
@@ -151,7 +151,7 @@ class LearnedMasks(FineTunedFirst):
     def passes(self) -> dict[str, float]:
         train = len(self.bench.data.train)
         read = self.bench.c.mask_training().examples_read(train)
-        return {**super().passes(), "importance": 3.0 * min(SCORED, train), "learn-masks": 3.0 * read}
+        return {**super().passes(), "importance": 3.0 * min(self.bench.c.importance_examples, train), "learn-masks": 3.0 * read}
 
     def tidy(self) -> None:
         super().tidy()

@@ -15,6 +15,8 @@ CHOOSING = ("searcher", "aimed", "population", "sample")
 RUNGS = ("r_min", "eta", "rung_order")
 POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants", "masks")
 ORDERING = ("order_epochs", "order_learning_rate")
+#: What is read where networks are trained by themselves.
+TUNING = ("lora_rank",)
 
 
 def method_faults(c: PruneSettings) -> list[str]:
@@ -41,7 +43,7 @@ def method_faults(c: PruneSettings) -> list[str]:
 
 def unused(c: PruneSettings) -> dict[str, str]:
     """Setting → why it cannot have an effect, of those that differ from what the preset says. Method and strategy are known."""
-    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING}
+    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING, *TUNING}
     changed = {name for name in several if getattr(c, name) not in (None, c.preset_value(name))}
     if changed <= {"searcher"} and c.method == type(c).method:  # it has one: nothing need be imported to find out
         return {}
@@ -55,6 +57,8 @@ def unused(c: PruneSettings) -> dict[str, str]:
         why |= {name: "nothing is polished" for name in POLISHING if name != "candidates" or name not in kind.uses}
     elif not masks_may_join(c):
         why.setdefault("masks", "none join where ranges are given, or one network begins at each size")
+    if not c.polish and "order" in kind.uses:  # a super-network and nothing else
+        why |= dict.fromkeys(TUNING, "no network is trained by itself")
     if "order" in kind.uses and not c.order:
         why |= dict.fromkeys(ORDERING, "heads and units are not ordered")
     if "k" in kind.uses and not catalogue.find("strategy", c.strategy).takes_k:

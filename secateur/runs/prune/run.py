@@ -77,6 +77,11 @@ class PruneRun(RunFolder):
         """Whether trials have weights of their own."""
         return bool(self.store.get_meta("own", False))
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The front, for other programs."""
+        report = find("report", self.configuration.verb)(self)
+        return [report.plain_row(member) for member in self.front]
+
     def network(self, supernet: Supernet, trial: Trial) -> Any:
         """The network of a trial with the weights that the search scored it with."""
         from secateur.estimators.own_weights import with_weights

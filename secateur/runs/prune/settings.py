@@ -18,10 +18,11 @@ from secateur.methods.learned_masks.ways import SCHEDULE
 from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
 from secateur.objectives import Bound, Objective, bound_on, serving
 from secateur.paths import checked
+from secateur.runs.prune.large_settings import LargeModelSettings
 from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.prune.trainings import Trainings
-from secateur.runs.settings import Faults, SearchRunSettings
+from secateur.runs.settings import Faults
 from secateur.search.best_first import ORDERS
 from secateur.search.stopping import Stopping
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
@@ -59,7 +60,7 @@ def _absolute(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneSettings(Trainings, SearchRunSettings):
+class PruneSettings(Trainings, LargeModelSettings):
     """The defaults are what worked best in our measurements: recipes/prune-minilm has the tables."""
 
     verb: ClassVar[str] = "prune"
@@ -207,10 +208,6 @@ class PruneSettings(Trainings, SearchRunSettings):
     distillation: str = shared(TrainingSettings, "distillation", panel=_TRAIN)
     distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
     group_by_length: bool = shared(TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle")
-    gradient_checkpointing: bool = shared(
-        TrainingSettings, "gradient_checkpointing", panel=_TRAIN, flag="--gradient-checkpointing"
-    )
-    mixed_precision: str | None = shared(TrainingSettings, "mixed_precision", panel=_TRAIN)
     order: bool = option(True, "Sort heads and units by importance first.", panel=_TRAIN)
     order_epochs: float = shared(
         TrainingSettings, "epochs", 1.0, about="Epochs of fine-tuning before importance is computed.", panel=_TRAIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from secateur.catalogue import find, find_searcher, with_budgets
 from secateur.checkpoints.carried import carry
 from secateur.checkpoints.tokenizers import tokenizer_of
-from secateur.devices.device import check_precision, resolve_device
+from secateur.devices.device import check_precision, own_device
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.cost import Cost
@@ -26,7 +26,7 @@ from secateur.methods.base import Method
 from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
-from secateur.methods.ordering import SCORED, scored_batches
+from secateur.methods.ordering import scored_batches
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
@@ -53,7 +53,7 @@ class PruneWork(Measuring):
     def __init__(self, run: PruneRun, progress: Progress) -> None:
         super().__init__(run, progress)
         self.run = run
-        where = resolve_device(self.c.device)
+        where = own_device(self.c.device)
         check_precision(self.c.mixed_precision, where)
         self.device = str(where)
         self.networks = run.folder / SUPERNET
@@ -133,6 +133,9 @@ class PruneWork(Measuring):
                 self.note(doubt)
         return [Cost(self.supernet, self.space, length=self.length), *self.method.estimators(), *self._costs(names)]
 
+    def joint(self) -> Collection[str]:
+        return self.method.trainings()
+
     def efforts(self) -> Mapping[str, Effort]:
         sizes = {name: len(self.data.split(name)) for name in ("train", "validation", "test")}
         return prune_efforts(self.c, sizes, self.method.passes(), SECONDS)
@@ -194,7 +197,7 @@ class PruneWork(Measuring):
             self.note(f"No networks were chosen by masks: tuning takes long with more than {MOST_UNITS:,} units in a layer.")
             return
         try:
-            with scored_batches(self, "choosing masks", SCORED) as batches:
+            with scored_batches(self, "choosing masks", self.c.importance_examples) as batches:
                 several = {a.key: a for a in masks_by_information(self.supernet, batches, self.c.levels())}
         except EvaluationFailure as failure:
             self.note(f"No networks were chosen by masks: {failure}")

@@ -20,11 +20,12 @@ class Trainings:
     mask_epochs: float
     polish_epochs: float
     polish_learning_rate: float | None
+    lora_rank: int
     part: Callable[..., Any]
 
     def training(self, **changes: Any) -> TrainingSettings:
         """The settings of super-network training; `changes` for the other training runs."""
-        found: TrainingSettings = self.part(TrainingSettings, **changes)
+        found: TrainingSettings = self.part(TrainingSettings, **{"lora_rank": 0, **changes})
         return found
 
     def warming_up(self) -> TrainingSettings:
@@ -32,11 +33,11 @@ class Trainings:
 
     def fine_tuning(self) -> TrainingSettings:
         """Of the unpruned network, where a method begins with it."""
-        return self.training(learning_rate=self.order_learning_rate)
+        return self.training(learning_rate=self.order_learning_rate, lora_rank=self.lora_rank)
 
     def trial_training(self) -> TrainingSettings:
         """Of a candidate that is trained by itself."""
-        return self.training(epochs=self.trial_epochs)
+        return self.training(epochs=self.trial_epochs, lora_rank=self.lora_rank)
 
     def trial_points(self) -> list[float]:
         """Epochs of a candidate after which its error is measured, where its end will be extrapolated from them."""
@@ -47,4 +48,4 @@ class Trainings:
         return self.training(epochs=self.mask_epochs, schedule="constant")
 
     def polishing(self) -> TrainingSettings:
-        return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate)
+        return self.training(epochs=self.polish_epochs, learning_rate=self.polish_learning_rate, lora_rank=self.lora_rank)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections import deque
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -33,16 +34,19 @@ class Processes(Executor):
     """`workers` processes, each with estimators of its own, made by the recipe.
 
     A process that dies (killed, out of memory) is replaced and its trial begun again; the second time the trial has failed.
-    Each process computes with its share of the cores.
+    Each process computes with its share of the cores. `environments` has variables for each of them, such as its GPU: whoever
+    takes the place of one that died is told the same.
     """
 
-    def __init__(self, recipe: Recipe, workers: int) -> None:
+    def __init__(self, recipe: Recipe, workers: int, environments: Sequence[Mapping[str, str]] = ()) -> None:
         if workers < 1:
             raise ConfigurationError(f"`workers` must be at least 1, got {workers}.")
         if workers > MOST_THREADS:
             raise ConfigurationError(f"`workers` must be at most {MOST_THREADS} on this machine, got {workers}.")
         self.recipe, self.workers = recipe, workers
         self._threads = max(1, len(available_cores()) // workers)
+        self._environments = list(environments) or [{}] * workers
+        self._places = list(range(workers))
         self._waiting: deque[Task] = deque()
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, _Worker] = {}
@@ -54,11 +58,15 @@ class Processes(Executor):
 
     def _hand_out(self) -> None:
         while self._waiting and (self._idle or len(self._busy) < self.workers):
-            worker = self._idle.pop() if self._idle else _Worker(self.recipe, self._threads)
+            worker = self._idle.pop() if self._idle else self._started()
             task = self._waiting.popleft()
             self._attempts[task[0].id] = self._attempts.get(task[0].id, 0) + 1
             self._busy[worker.pipe] = worker
             worker.begin(task)
+
+    def _started(self) -> _Worker:
+        place = self._places.pop(0)
+        return _Worker(self.recipe, self._threads, place, self._environments[place])
 
     def take(self) -> Outcome:
         if not self._busy:
@@ -74,6 +82,7 @@ class Processes(Executor):
                 worker.process.join(1)  # it has ended: its own exit code, not that of being ended
                 code = worker.process.exitcode
                 worker.end()
+                self._places.append(worker.place)
                 if not worker.ready and (code is None or code >= 0):  # not killed: it ended by itself
                     raise StudyError(
                         f"a worker process could not start (exit code {code}). A script that uses several workers needs "
@@ -109,6 +118,7 @@ class Processes(Executor):
     def close(self) -> None:
         for worker in (*self._idle, *self._busy.values()):
             worker.end()
+        self._places = list(range(self.workers))
         self._idle.clear()
         self._busy.clear()
         self._waiting.clear()
@@ -120,13 +130,13 @@ class _Worker:
 
     task: Task
 
-    def __init__(self, recipe: Recipe, threads: int) -> None:
+    def __init__(self, recipe: Recipe, threads: int, place: int, environment: Mapping[str, str]) -> None:
         # A new interpreter: a fork would copy the locks and threads of the libraries that are loaded here.
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(other, recipe), daemon=True)
-        self.ready = False
-        mine = {WORKER: "1"}
+        self.ready, self.place = False, place
+        mine = {WORKER: "1", **environment}
         if "OMP_NUM_THREADS" not in os.environ:  # the user's own number stays
             mine |= {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         before = {name: os.environ.get(name) for name in mine}
