@@ -1,9 +1,9 @@
 """stories15M pruned to 80, 60 and 40 % of its layers' parameters: by the default method and as Minitron does it.
 
-    python run.py MODEL CORPUS RUNS [--tokens 131072] [--rates 3e-4 1e-3] [--seeds 0 1]
+    python run.py MODEL CORPUS RUNS [--tokens 131072] [--rates 1e-3 3e-4] [--seeds 0 1]
 
 Each method reads as many tokens in training, all stages and all three sizes counted: what weight sharing spends on its
-super-network, Minitron spends on healing. results.csv gets the rows of each run when it ends; a run that has its rows is not
+super-network, Minitron spends on healing. Both score heads and units on as many again. results.csv gets the rows of each run when it ends; a run that has its rows is not
 run again, and one that was stopped goes on.
 """
 
@@ -21,9 +21,12 @@ from rows import replace_rows, rows_of  # noqa: E402
 
 RESULTS = HERE / "results.csv"
 LEVELS = ("80%", "60%", "40%")
-LENGTH, BATCH, TRAIN, VALIDATION, TEST = 128, 8, 512, 32, 128
+LENGTH, BATCH = 128, 8
+#: Blocks of the training text that are read at most.
+MOST = 512
 #: Shapes of each size that begin, and the part of all epochs after which one of them goes on.
 CANDIDATES, FIRST = 2, 0.25
+TRIALS = 12
 COMMON: dict[str, Any] = {
     "objectives": ["perplexity", "body_parameters"],
     "kind": "language_modelling",
@@ -32,9 +35,6 @@ COMMON: dict[str, Any] = {
     "max_length": LENGTH,
     "batch_size": BATCH,
     "evaluation_batch": BATCH,
-    "max_train": TRAIN,
-    "max_validation": VALIDATION,
-    "max_test": TEST,
     "polish_at": list(LEVELS),
     "candidates": CANDIDATES,
     "temperature": 1.0,
@@ -46,15 +46,17 @@ WARM_UP, TRAINING, POLISHING = 1 / 24, 8 / 24, 15 / 24
 
 
 def settings(method: str, tokens: int, rate: float, seed: int) -> dict[str, Any]:
-    """What `secateur.prune` is given; `tokens` of training in all."""
-    epochs = tokens / (TRAIN * LENGTH)
+    """What `secateur.prune` is given; `tokens` of training in all, from a text of at most as many."""
+    blocks = min(tokens // LENGTH, MOST)
+    epochs = tokens / LENGTH / blocks
     of_size = CANDIDATES * FIRST + (1 - FIRST)  # of the epochs of one that goes to the end
-    found = COMMON | {"method": method, "seed": seed, "polish_learning_rate": rate}
+    found = COMMON | {"method": method, "seed": seed, "polish_learning_rate": rate, "max_train": blocks}
+    found |= {"max_validation": max(16, blocks // 16), "max_test": max(64, blocks // 4)}
     if method == "minitron":  # distillation alone, as the paper has it
         return found | {"polish_epochs": epochs / len(LEVELS) / of_size, "label_weight": 0.0}
     return found | {
         "space": "small",
-        "trials": 16,
+        "trials": TRIALS,
         "masks": False,
         "order_epochs": WARM_UP * epochs,
         "order_learning_rate": rate,
@@ -87,7 +89,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--tokens", type=int, default=131_072, help="of training, in each run")
-    parser.add_argument("--rates", type=float, nargs="+", default=(3e-4, 1e-3))
+    parser.add_argument("--rates", type=float, nargs="+", default=(1e-3, 3e-4))
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1))
     parser.add_argument("--methods", nargs="+", default=("minitron", "weight-sharing"))
     args = parser.parse_args()

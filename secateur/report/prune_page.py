@@ -71,10 +71,8 @@ def pareto_figure(data: ReportData) -> charts.Figure:
 def _polished(entry: Row) -> Row:
     """A member with its polished weights."""
     polished = entry["polished"]["values"] or {}
-    return {
-        **entry,
-        "values": {**entry["values"], **{name: polished.get(name) for name in QUALITIES if name in entry["values"]}},
-    }
+    found = {name: polished.get(name) for name in QUALITIES if name in entry["values"]}
+    return {**entry, "values": {**entry["values"], **found}}
 
 
 def _axis(data: ReportData, name: str) -> dict[str, object]:

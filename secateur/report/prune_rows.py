@@ -111,11 +111,10 @@ def kept_of(entry: Row) -> str:
     """What is left of the score, in words: of all of it, and of what was learned above chance."""
     gain = entry.get("gain") or {}
     part, kept = share(gain.get("score"), gain.get("unpruned_score")), gain.get("kept_above_chance")
-    told = (
-        []
-        if part is None
-        else [f"{show(part, 'share')} of the {str(gain['metric']).replace('_', ' ')} on {gain['data']} data is left"]
-    )
+    told = []
+    if part is not None:
+        metric = str(gain["metric"]).replace("_", " ")
+        told.append(f"{show(part, 'share')} of the {metric} on {gain['data']} data is left")
     if kept is not None:
         of = f"{show(kept, 'share')} of what was learned above chance ({gain['chance']:.3f})"
         told.append(of if told else f"{of} on {gain['data']} data is left, in nats per token")

@@ -41,14 +41,15 @@ def separator_token(tokenizer: Any, separator: str | None) -> int | None:
 
 
 def packed(texts: Sequence[str], tokenizer: Any, separator: str | None = None) -> Tokens:
-    """The documents one after the other, with the separator between them: int32 (n,)."""
+    """The documents one after the other, blank ones left out, with the separator between them: int32 (n,)."""
     token = separator_token(tokenizer, separator)
-    if token is None or len(texts) == 1:
-        return token_ids("\n".join(texts), tokenizer)
-    parts: list[Tokens] = []
-    for text in texts:
-        parts += [np.array([token], dtype=np.int32), token_ids(text, tokenizer)]
-    return np.concatenate(parts[1:]) if parts else np.zeros(0, dtype=np.int32)
+    said = [text for text in texts if text.strip()]
+    if token is None:
+        said = ["\n".join(said)] if said else []
+    parts: list[Tokens] = [np.zeros(0, dtype=np.int32)]
+    for text in said:
+        parts += [np.array([token or 0], dtype=np.int32), token_ids(text, tokenizer)]
+    return np.concatenate([parts[0], *parts[2:]])
 
 
 def blocks(texts: Sequence[str], tokenizer: Any, max_length: int, where: str, separator: str | None = None) -> Examples:
