@@ -3,8 +3,8 @@
     python run.py MODEL CORPUS RUNS [--tokens 131072] [--rates 1e-3 3e-4] [--seeds 0 1]
 
 Each method reads as many tokens in training, all stages and all three sizes counted: what weight sharing spends on its
-super-network, Minitron spends on healing. Both score heads and units on as many again. results.csv gets the rows of each run when it ends; a run that has its rows is not
-run again, and one that was stopped goes on.
+super-network, Minitron spends on healing. Both score heads and units on the training text besides. results.csv gets the rows
+of each run when it ends; a run that has its rows is not run again, and one that was stopped goes on.
 """
 
 from __future__ import annotations

@@ -191,3 +191,8 @@ def test_other_spaces_and_methods(quick_prune: Any, language: dict[str, Any], tm
 def test_objectives_that_go_together(objectives: list[str], kind: str | None, fault: str | None) -> None:
     found = objective_faults(objectives, kind)
     assert (fault is None and not found) or (fault is not None and fault in " ".join(found)), found
+
+
+def test_a_weight_of_labels_without_a_teacher_is_refused(quick_prune: Any, language: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="`label_weight` cannot be set: nothing is distilled"):
+        quick_prune(tmp_path / "run", **language, label_weight=0.5, distillation_weight=0.0)
