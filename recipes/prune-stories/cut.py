@@ -78,7 +78,7 @@ def main() -> None:
     given: dict[str, Any] = {"text": "text", "kind": "language_modelling", "separator": "bos", "max_length": LENGTH}
     given |= {"max_train": args.blocks, "max_test": args.test, "seed": args.seed}
     data = load_task(args.corpus, tokenizer_of(str(args.model)), **given)
-    supernet = Supernet(load_model(str(args.model), data))
+    supernet = Supernet(load_model(str(args.model), data, seed=args.seed, device="cpu"))
     replace_rows(CUT, rows(supernet, data, args.seed), ("seed", "blocks"))
 
 

@@ -17,6 +17,8 @@ from secateur.writing import whole
 
 #: Training examples that importance is computed on.
 SCORED = 1024
+#: Examples of a batch, at most.
+BATCH = 32
 
 
 def scored_part(bench: Bench, count: int) -> Examples:
@@ -27,13 +29,17 @@ def scored_part(bench: Bench, count: int) -> Examples:
 
 @contextlib.contextmanager
 def scored_batches(bench: Bench, title: str, count: int) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
-    """Such a part in batches on the bench's device, with a bar of this title."""
+    """Such a part in batches on the bench's device, with a bar of this title.
+
+    A language model's batches are no larger than in training: each token has the logits of a whole vocabulary.
+    """
     examples = scored_part(bench, count)
-    total = -(-len(examples) // 32)
+    size = min(BATCH, bench.c.batch_size) if bench.data.task.kind == "language_modelling" else BATCH
+    total = -(-len(examples) // size)
     with bench.progress.bar(title) as advance:
 
         def batches() -> Iterator[Mapping[str, torch.Tensor]]:
-            for done, batch in enumerate(bench.data.batches(examples, 32)):
+            for done, batch in enumerate(bench.data.batches(examples, size)):
                 advance(done + 1, total)
                 yield {name: value.to(bench.device) for name, value in batch.items()}
 
