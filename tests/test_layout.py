@@ -92,7 +92,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["fitting", "method_checks", "presets", "trainings", "searching"],
+    ["fitting", "method_checks", "objective_checks", "presets", "trainings", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],
