@@ -68,10 +68,12 @@ def rates() -> str:
 
 
 def cut() -> str:
-    """Perplexities after one cut of width, not healed."""
-    found = {(row["scores"], row["level"]): row for row in rows_of(CUT)}
+    """Test perplexities after one cut of width, not healed, by scores of the most blocks that there are."""
+    rows = rows_of(CUT)
+    most = max((int(row["blocks"]) for row in rows), default=0)
+    found = {(row["scores"], row["level"]): row for row in rows if int(row["blocks"]) == most}
     kinds = list(dict.fromkeys(kind for kind, _ in found if kind != "unpruned"))
-    lines = []
+    lines = [["100 %", "unpruned", *[f"{float(found['unpruned', '100%']['perplexity']):.2f}"] * len(kinds)]] if kinds else []
     for level in LEVELS:
         here = [found[kind, level] for kind in kinds]
         if here:
