@@ -19,6 +19,8 @@ from rows import filled, markdown, rows_of  # noqa: E402
 README, RESULTS, CUT = HERE / "README.md", HERE / "results.csv", HERE / "cut.csv"
 LEVELS = ("80%", "60%", "40%")
 Row = dict[str, str]
+#: What stands in the place of a table without rows.
+NONE = "*Not measured yet: no run of `run.py` has ended.*"
 
 
 def mean_log(rows: list[Row], column: str) -> float:
@@ -52,6 +54,8 @@ def results() -> str:
                 networks = ", ".join(dict.fromkeys(row["network"] for row in rows))
                 numbers = [f"{mean_log(rows, column):.2f}" for column in ("cut", "validation", "test")]
                 lines.append([f"{int(tokens):,}", method, f"≤ {level[:-1]} %", networks, *numbers, rate, str(len(rows))])
+    if not lines:
+        return NONE
     header = ["tokens", "method", "layers' parameters", "network", "before healing, valid.", "valid.", "test", "rate", "seeds"]
     return markdown(header, lines)
 
@@ -64,7 +68,7 @@ def rates() -> str:
         for rate, rows in several.items()
         if (first := [row for row in rows if row["seed"] == "0"])
     ]
-    return markdown(["tokens", "method", "learning rate", "validation perplexity, mean over sizes"], lines)
+    return markdown(["tokens", "method", "learning rate", "validation perplexity, mean over sizes"], lines) if lines else NONE
 
 
 def cut() -> str:

@@ -1,4 +1,4 @@
-"""Importance by activations alone, from forward passes (Muralidharan et al. 2024, section 2.2).
+"""Importance by activations alone, from forward passes (Muralidharan et al. 2024).
 
 A head's activation at a token is the norm of its output, a unit's its absolute value, both where they enter the projection back
 to the model's width. They are aggregated as the paper found best: the mean over a sequence's tokens, then the root of the sum
