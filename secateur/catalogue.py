@@ -132,6 +132,9 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "weight-sharing": Entry("secateur.methods.weight_sharing:WeightSharing", "a super-network, searched", ("prune",)),
         "standard": Entry("secateur.methods.standard:Standard", "every candidate fine-tuned by itself", ("prune",)),
         "one-shot": Entry("secateur.methods.one_shot:OneShot", "slices of the fine-tuned network, distilled", ("prune",)),
+        "minitron": Entry(
+            "secateur.methods.minitron.method:Minitron", "a language model cut by its activations, then healed", ("prune",)
+        ),
         "layer-drop": Entry("secateur.methods.layer_drop:LayerDrop", "layers dropped, the rest fine-tuned", ("prune",)),
         "head-pruning": Entry("secateur.methods.head_pruning:HeadPruning", "heads of low gradient removed", ("prune",)),
         "fisher": Entry(

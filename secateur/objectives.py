@@ -29,9 +29,14 @@ class Quantity(NamedTuple):
     measured: str | None = None
 
 
+#: What says how good a pruned network is: a run's first objective is one of these.
+ERROR, PERPLEXITY = "error", "perplexity"
+QUALITIES = (ERROR, PERPLEXITY)
+
 #: Every quantity an estimator can yield.
 QUANTITIES: dict[str, Quantity] = {
     "error": Quantity("", "1 − the task's main metric, on the validation set", serves=("prune",)),
+    "perplexity": Quantity("", "exp of the mean negative log-likelihood per token, on the validation text", serves=("prune",)),
     "parameters": Quantity("", "all trainable parameters"),
     "body_parameters": Quantity("", "parameters of the Transformer layers, without embeddings and head", serves=("prune",)),
     "macs": Quantity("", "multiply-accumulate operations of one forward pass"),
@@ -62,6 +67,22 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "decoder_macs": Quantity("", "multiply-accumulates of the decoder layers, as a proxy for quality", "max", ()),
 }
+
+
+def scored(quality: str, value: float) -> float:
+    """A quality as users read it: 1 − the error is the metric; a perplexity is one."""
+    return 1 - value if quality == ERROR else value
+
+
+def kept_share(quality: str, chance: Mapping[str, float], before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """The share that is left of what a network had learned above chance; infinite where it had learned nothing.
+
+    Errors are compared as they are, perplexities by their logarithms: nats per token. A chance that is not known is 1.
+    """
+    scale = math.log if quality == PERPLEXITY else float
+    floor = scale(chance.get(quality, 1.0))
+    gained = floor - scale(before.get(quality, 1.0))
+    return (floor - scale(after[quality])) / gained if gained > 0 else math.inf
 
 
 def serving(job: str, direction: str | None = None) -> tuple[str, ...]:
@@ -129,6 +150,8 @@ def bound_on(name: str, given: str | float | Bound, said: str = "", *, upper: bo
         raise ConfigurationError(f"`{said}`: `{suffix}` is not a unit of `{name}`.")
     if quantity.unit == "s" and not suffix and isinstance(given, str) and bound.value >= 1:
         raise ConfigurationError(f"`{said}` means {bound.value:g} seconds: write {bound.value:g}ms or {bound.value:g}s.")
+    if name == PERPLEXITY and not bound.relative and bound.value < 1:
+        raise ConfigurationError(f"`{said}`: no perplexity is below 1, that of certainty. Relative to the unpruned: 110%.")
     # A proxy of quality may be negative. Errors and counts of 0 are rare, but there are such; nothing takes no time.
     if quantity.direction == "min" and (bound.value < 0 or (bound.value == 0 and upper and quantity.unit)):
         raise ConfigurationError(f"`{said}`: a bound on `{name}` must {'be above 0' if quantity.unit else 'not be negative'}.")

@@ -269,6 +269,25 @@ def quick_prune(model_folder: Path, data_file: Path) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
+def language(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `quick_prune` is given for a Llama of 3 layers with key/value groups, and documents that count upwards."""
+    import json
+
+    from secateur.testing.models import toy_model
+    from secateur.testing.toy_tokenizer import toy_tokenizer
+
+    folder = tmp_path_factory.mktemp("language")
+    words = [f"w{i}" for i in range(40)]
+    toy_model("llama", "causal").save_pretrained(folder / "model")
+    toy_tokenizer(words, pad=False, max_length=32).save_pretrained(folder / "model")
+    documents = [" ".join(words[(start + i) % 40] for i in range(6 + start % 9)) for start in range(120)]
+    for name, some in (("train", documents), ("validation", documents[3:40]), ("test", documents[50:80])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in some))
+    given = {"model": str(folder / "model"), "data": str(folder), "text": "text", "label": None, "kind": None}
+    return given | {"objectives": ["perplexity", "body_parameters"], "epochs": 1.0}
+
+
+@pytest.fixture(scope="session")
 def quick_design() -> Callable[..., Any]:
     """`secateur.design` on toys, in seconds: `quick_design(to, **changes)`."""
     import secateur

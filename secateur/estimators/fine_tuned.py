@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.building import Build
 from secateur.estimators.own_weights import save_weights, with_weights
-from secateur.estimators.shared_weights import score
+from secateur.estimators.shared_weights import evaluation, score
 from secateur.tasks import Examples, TaskData
 from secateur.training.fine_tune import fine_tune
 from secateur.training.logs import NO_LOGS, Logs
@@ -26,7 +27,8 @@ TRAINING, ENDED, CURVE = "training", "ended", "curve.json"
 
 
 class FineTuned(Estimator):
-    """`error` on validation data after `budget` epochs of a training that has the settings' epochs in all.
+    """`error` on validation data after `budget` epochs of a training that has the settings' epochs in all; of a language model
+    also `perplexity`.
 
     Each network is built and trained by itself in `folder`/key. A larger budget goes on from where a smaller one stopped; where
     that is gone, it begins anew and ends the same. `examples`: the training set, with what a teacher said of it where the
@@ -35,7 +37,6 @@ class FineTuned(Estimator):
     on its way: its curve has these errors.
     """
 
-    yields = ("error",)
     cost = 3
 
     def __init__(
@@ -55,6 +56,7 @@ class FineTuned(Estimator):
     ) -> None:
         self.build, self.data, self.settings, self.folder = build, data, settings, folder
         self.identity, self.teacher = identity, teacher
+        self.yields = data.task.qualities
         self.device, self.batch_size, self.logs = device, batch_size, logs
         self.points = sorted(points)
         #: Told how many epochs of its training a network has behind it, and the loss where it is known.
@@ -90,18 +92,17 @@ class FineTuned(Estimator):
                 for point in self.points:
                     if point not in curve and point < (self.settings.epochs if last else budget or 0.0):
                         self._train(network, folder, point, self.logs(architecture))
-                        curve[point] = self._score(network)["error"]
+                        curve[point] = dict(evaluation(self.data.task, self._score(network)).values)
                         write_whole(json.dumps(list(curve.items())), folder / CURVE)
                 self._train(network, folder, None if last else budget, self.logs(architecture))
         except EvaluationFailure as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return Evaluation(failure=str(failure))
-        found = self._score(network)
-        error = found.pop("error")
+        found = evaluation(self.data.task, self._score(network))
         if self.points:
-            curve[self.settings.epochs if last or budget is None else budget] = error
+            curve[self.settings.epochs if last or budget is None else budget] = dict(found.values)
             write_whole(json.dumps(list(curve.items())), folder / CURVE)
-        return Evaluation({"error": error}, details=found, curve=tuple((at, {"error": e}) for at, e in sorted(curve.items())))
+        return replace(found, curve=tuple(sorted(curve.items())))
 
     def _score(self, network: Any) -> dict[str, float]:
         return score(network, self.data.task, self.data.batches("validation", self.batch_size))
@@ -125,9 +126,10 @@ class FineTuned(Estimator):
             discard(folder / TRAINING)
 
 
-def _curve(folder: Path) -> dict[float, float]:
-    """Epochs → the errors that a training has had on its way, where they were kept."""
+def _curve(folder: Path) -> dict[float, dict[str, float]]:
+    """Epochs → the errors (and perplexities) that a training has had on its way, where they were kept."""
     try:
-        return {float(at): float(error) for at, error in json.loads((folder / CURVE).read_text(encoding="utf-8"))}
-    except (OSError, ValueError, TypeError):
+        kept = json.loads((folder / CURVE).read_text(encoding="utf-8"))
+        return {float(at): {str(name): float(value) for name, value in found.items()} for at, found in kept}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}

@@ -12,7 +12,7 @@ from safetensors.torch import load_model, save_model
 from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
-from secateur.estimators.shared_weights import score, weights_digest
+from secateur.estimators.shared_weights import evaluation, score, weights_digest
 from secateur.spaces.pruning import PruningSpace
 from secateur.supernet import Supernet
 from secateur.tasks import TaskData
@@ -39,11 +39,11 @@ def with_weights(network: Any, folder: Path) -> Any:
 class OwnWeightsError(Estimator):
     """`error` on validation data of sub-networks whose weights lie in `folder`/key; `supernet` is the network they are of."""
 
-    yields = ("error",)
     cost = 2
 
     def __init__(self, supernet: Supernet, space: PruningSpace, data: TaskData, folder: Path, *, batch_size: int = 64) -> None:
         self.supernet, self.space, self.data, self.folder, self.batch_size = supernet, space, data, folder, batch_size
+        self.yields = data.task.qualities
 
     @cached_property
     def fingerprint(self) -> str:
@@ -59,4 +59,4 @@ class OwnWeightsError(Estimator):
             found = score(network, self.data.task, self.data.batches("validation", self.batch_size))
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
-        return Evaluation({"error": found.pop("error")}, details=found)
+        return evaluation(self.data.task, found)

@@ -37,6 +37,12 @@ def score(model: Any, task: Task, batches: Iterable[Batch]) -> dict[str, float]:
     return {**scorer.compute(), "error": scorer.error()}
 
 
+def evaluation(task: Task, found: Mapping[str, float]) -> Evaluation:
+    """What `score` found as an estimator's: values to search by, and the metrics."""
+    values = {name: found[name] for name in task.qualities}
+    return Evaluation(values, details={name: value for name, value in found.items() if name != "error"})
+
+
 def weights_digest(model: Any) -> str:
     """A digest of all weights: what a number on shared weights depends on."""
     parts: list[bytes] = []
@@ -47,12 +53,13 @@ def weights_digest(model: Any) -> str:
 
 
 class SharedWeightsError(Estimator):
-    """`error` of the selected sub-network. Batches are bucketed by length and padded only to their longest example.
+    """`error` of the selected sub-network, of a language model also its `perplexity`.
+
+    Batches are bucketed by length and padded only to their longest example.
 
     With `depths`, an architecture of `small` also yields every shallower one of equal width, from the same pass.
     """
 
-    yields = ("error",)
     cost = 1
 
     def __init__(
@@ -61,6 +68,7 @@ class SharedWeightsError(Estimator):
         self.supernet = supernet
         self.space = space
         self.data = data
+        self.yields = data.task.qualities
         self.batch_size = batch_size
         self.depths = depths and isinstance(space, Small)
         self._known: tuple[list[tuple[int, int]], str] = [], ""
@@ -94,7 +102,7 @@ class SharedWeightsError(Estimator):
             with self.supernet.select(self.space.plan(architecture)) as model:
                 for batch in self.batches:
                     scorer.update(model(**options, **_inputs(batch)).logits, batch["labels"])
-            return Evaluation({"error": scorer.error()}, details=scorer.compute())
+            return Evaluation(scorer.qualities(), details=scorer.compute())
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
 
@@ -114,5 +122,5 @@ class SharedWeightsError(Estimator):
                             raise
                         del scorers[depth]  # nobody asked for it: it fails alone
                     del output  # else its logits live on while the next depth's are computed
-        extra = tuple((a, {"error": scorers[depth].error()}) for depth, a in shallower.items() if depth in scorers)
-        return Evaluation({"error": scorers[deepest].error()}, extra=extra, details=scorers[deepest].compute())
+        extra = tuple((a, scorers[depth].qualities()) for depth, a in shallower.items() if depth in scorers)
+        return Evaluation(scorers[deepest].qualities(), extra=extra, details=scorers[deepest].compute())

@@ -15,6 +15,9 @@ from secateur.supernet.order import ORDER
 from secateur.tasks import Examples
 from secateur.writing import whole
 
+#: Examples of a batch, at most.
+BATCH = 32
+
 
 def scored_part(bench: Bench, count: int) -> Examples:
     """A random part of the training data: they may be sorted by label."""
@@ -24,9 +27,12 @@ def scored_part(bench: Bench, count: int) -> Examples:
 
 @contextlib.contextmanager
 def scored_batches(bench: Bench, title: str, count: int) -> Iterator[Iterator[Mapping[str, torch.Tensor]]]:
-    """Such a part in batches on the bench's device, with a bar of this title."""
+    """Such a part in batches on the bench's device, with a bar of this title.
+
+    A language model's batches are no larger than in training: each token has the logits of a whole vocabulary.
+    """
     examples = scored_part(bench, count)
-    size = min(32, bench.c.batch_size)
+    size = min(BATCH, bench.c.batch_size) if bench.data.task.kind == "language_modelling" else BATCH
     total = -(-len(examples) // size)
     with bench.progress.bar(title) as advance:
 

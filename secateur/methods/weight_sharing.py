@@ -17,7 +17,7 @@ from secateur.estimators.shared_weights import SharedWeightsError
 from secateur.methods.base import Method, Rows, Step
 from secateur.methods.fine_tuned_first import SCRATCH, advising
 from secateur.methods.ordering import order_by_importance
-from secateur.objectives import Objective
+from secateur.objectives import QUALITIES, Objective
 from secateur.rng import generator
 from secateur.supernet import Order, Supernet, reorder
 from secateur.supernet.order import ORDER
@@ -71,7 +71,7 @@ class WeightSharing(Method):
         bench = self.bench
         objectives = [Objective.parse(o).name for o in bench.c.objectives]
         # Shallower depths are no results where other objectives have to be measured. Latency is predicted.
-        sweeping = bool(bench.c.depths) and all(name in ("error", "latency", *Cost.yields) for name in objectives)
+        sweeping = bool(bench.c.depths) and all(name in (*QUALITIES, "latency", *Cost.yields) for name in objectives)
         return [
             SharedWeightsError(bench.supernet, bench.space, bench.data, batch_size=bench.c.evaluation_batch, depths=sweeping)
         ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from secateur.errors import MissingExtraError
+from secateur.objectives import QUALITIES
 from secateur.report.data import Row, RunData
 from secateur.report.numbers import finite, show, shown_as, title
 from secateur.report.rows import hypervolume_rows, share
@@ -60,7 +61,8 @@ def scatter_figure(traces: Sequence[Any], xaxis: Mapping[str, Any], yaxis: Mappi
 
 def axis(quantity: str, metric: str = "score") -> dict[str, Any]:
     """An axis for a quantity: its name, and ticks like 1.2M, 12ms, 34MB or 0.15."""
-    name = f"error (1 − {metric}), validation" if quantity == "error" else title(quantity)
+    named = {"error": f"error (1 − {metric}), validation", "perplexity": "perplexity, validation"}
+    name = named.get(quantity, title(quantity))
     suffix = {"seconds": "s", "bytes": "B"}.get(shown_as(quantity), "")
     tickformat = "~s" if shown_as(quantity) in ("seconds", "bytes", "count") else "~g"
     return {"title": {"text": name}, "tickformat": tickformat, "ticksuffix": suffix, "zeroline": False, "automargin": True}
@@ -86,7 +88,7 @@ def hover(heading: str, architecture: str, values: Row, names: Sequence[str], wh
         value = values.get(name)
         if value is not None:
             part = share(value, (whole or {}).get(name))
-            of = f" ({show(part, 'share')} of unpruned)" if part is not None and name != "error" else ""
+            of = f" ({show(part, 'share')} of unpruned)" if part is not None and name not in QUALITIES else ""
             lines.append(f"{html.escape(title(name))}: {show(value, shown_as(name))}{of}")
     return "<br>".join(lines)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from secateur.objectives import QUANTITIES
+from secateur.objectives import ERROR, PERPLEXITY, QUALITIES, QUANTITIES, scored
 from secateur.report.numbers import finite
 
 Row = dict[str, Any]
@@ -107,7 +108,7 @@ class ReportData(RunData):
 
     @property
     def metric(self) -> str:
-        """The main metric's name: `error` is 1 − this."""
+        """What scores are: the main metric's name, of which `error` is 1 minus, or perplexity."""
         return str(self.task.get("main") or "score")
 
     @property
@@ -119,14 +120,29 @@ class ReportData(RunData):
     def yardsticks(self) -> list[Row]:
         return [self.unpruned]
 
-    def by_luck(self, error: Any) -> bool:
-        """Whether an error on validation data is no better than chance, as far as both are known."""
-        return self.chance is not None and finite(error) is not None and 1 - error <= self.chance
+    @property
+    def quality(self) -> str:
+        """The quantity that says how good a network is: `error`, or `perplexity` where that is an objective."""
+        return PERPLEXITY if PERPLEXITY in self.objective_names else ERROR
+
+    @property
+    def chance_value(self) -> float | None:
+        """The same quantity of an answer that ignores its input, on validation data."""
+        return None if self.chance is None else scored(self.quality, self.chance)  # 1 − (1 − error) is the error again
+
+    def by_luck(self, values: Mapping[str, Any]) -> bool:
+        """Whether what was found on validation data is no better than chance, as far as both are known."""
+        value = finite(values.get(self.quality))
+        return self.chance is not None and value is not None and self._no_better(scored(self.quality, value))
+
+    def _no_better(self, score: float) -> bool:
+        assert self.chance is not None
+        return score >= self.chance if self.quality == PERPLEXITY else score <= self.chance
 
     @property
     def costs(self) -> list[str]:
-        """The quantities other than the error."""
-        return [name for name in self.quantities if name != "error"]
+        """The quantities other than those that say how good a network is."""
+        return [name for name in self.quantities if name not in QUALITIES]
 
     @property
     def budget(self) -> str | None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from secateur.report.numbers import SPACE, ratio, show, shown_as, signed, significant
+from secateur.objectives import PERPLEXITY, kept_share
+from secateur.report.numbers import SPACE, finite, ratio, show, shown_as, signed, significant
 
 #: Before and after.
 Pair = tuple[float, float]
@@ -18,7 +19,8 @@ COSTS = ("latency", "memory", "parameters", "body_parameters", "prompt_latency",
 class Gain:
     """Each pair is (before, after); None where it is not known. `score` is in the metric's own unit, larger is better, on
     `data` (validation or test); `chance` is the score of an answer that ignores its input, on the same data. `perplexity` is
-    a language model's. `predicted`: latency and memory come from networks measured beside this one, not from this one.
+    a language model's, smaller is better; where `metric` is perplexity there is no `score`, and `chance` is one. `predicted`:
+    latency and memory come from networks measured beside this one, not from this one.
     """
 
     latency: Pair | None = None
@@ -51,7 +53,10 @@ class Gain:
 
     @property
     def kept(self) -> float | None:
-        """The share of what the unpruned network learned above chance that is left."""
+        """The share of what the unpruned network learned above chance that is left; of perplexities by their logarithms."""
+        if self.metric == PERPLEXITY and self.perplexity is not None and self.chance is not None:
+            before, after, chance = ({PERPLEXITY: value} for value in (*self.perplexity, self.chance))
+            return finite(kept_share(PERPLEXITY, chance, before, after))
         if self.score is None or self.chance is None or self.score[0] <= self.chance:
             return None
         return (self.score[1] - self.chance) / (self.score[0] - self.chance)
@@ -90,6 +95,9 @@ class Gain:
             return "an unknown amount"
         return "nothing" if self.points >= 0 else f"{abs(self.points):.1f} points"
 
+    def _chance(self) -> str:
+        return significant(self.chance or 0.0) if self.metric == PERPLEXITY else f"{self.chance:.3f}"
+
     def details(self) -> str:
         """The same in the quantities' own units: `42.0 → 14.2 ms, …`."""
         told = [] if self.perplexity is None else [f"{self.price()} on {self.data} data"]
@@ -102,7 +110,7 @@ class Gain:
             metric = self.metric.replace("_", " ")
             told.append(f"{metric} {self.score[0]:.3f} → {self.score[1]:.3f} on {self.data} data")
         if self.kept is not None:
-            told.append(f"{percent(self.kept)} of what it had learned above chance ({self.chance:.3f})")
+            told.append(f"{percent(self.kept)} of what it had learned above chance ({self._chance()})")
         return ", ".join(told)
 
 

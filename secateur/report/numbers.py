@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from secateur.objectives import QUANTITIES
+from secateur.objectives import PERPLEXITY, QUALITIES, QUANTITIES
 
 #: Between a number and its unit: a space at which no line breaks.
 SPACE = "\N{NO-BREAK SPACE}"
@@ -23,9 +23,14 @@ def title(quantity: str) -> str:
 
 def shown_as(quantity: str) -> str:
     """How a quantity's numbers are shown: what `show` takes."""
-    if quantity == "error":
-        return "score"
+    if quantity in QUALITIES:
+        return score_shown(quantity)
     return {"s": "seconds", "B": "bytes"}.get(QUANTITIES[quantity].unit if quantity in QUANTITIES else "", "count")
+
+
+def score_shown(metric: str) -> str:
+    """How a score in this metric is shown: a perplexity is a number of any size, others lie between 0 and 1."""
+    return "number" if metric == PERPLEXITY else "score"
 
 
 def finite(value: Any) -> float | None:

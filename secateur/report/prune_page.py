@@ -8,9 +8,10 @@ from typing import Any
 
 import secateur.report.charts as charts
 import secateur.report.prune_rows as rows_of
+from secateur.objectives import PERPLEXITY, QUALITIES
 from secateur.report.data import ReportData, Row
 from secateur.report.formats_rows import formats_table
-from secateur.report.numbers import finite, title
+from secateur.report.numbers import finite, score_shown, title
 from secateur.report.page import run_page
 from secateur.report.picture import pruned_picture
 
@@ -21,11 +22,11 @@ _GREENS = [[0.0, "rgba(31,157,107,0.04)"], [1.0, "rgba(31,157,107,1)"]]
 
 
 def default_axes(data: ReportData) -> tuple[str, str]:
-    """x and y of the Pareto plot: the first cost among the objectives, and the error (or the second objective)."""
+    """x and y of the Pareto plot: the first cost among the objectives, and error or perplexity (or the second objective)."""
     names = data.objective_names
-    if "error" in names:
-        costs = [n for n in names if n != "error"] or data.costs or ["error"]
-        return costs[0], "error"
+    if data.quality in names:
+        costs = [n for n in names if n != data.quality] or data.costs or [data.quality]
+        return costs[0], data.quality
     return names[0], names[1] if len(names) > 1 else names[0]
 
 
@@ -43,7 +44,7 @@ def pareto_figure(data: ReportData) -> charts.Figure:
     # A line through the front has a meaning only where the two axes are all the objectives.
     visible = set(data.objective_names) == {x, y}
     # What is no better than chance is grey.
-    bad = [entry for entry in [*front, *polished] if data.by_luck(entry["values"].get("error"))]
+    bad = [entry for entry in [*front, *polished] if data.by_luck(entry["values"])]
     front, polished = ([entry for entry in some if entry not in bad] for some in (front, polished))
     groups = [
         _group(data, "trial", "trials", charts.beside_the_front(data), {"color": charts.GREY, "size": 6, "opacity": 0.4}),
@@ -69,15 +70,17 @@ def pareto_figure(data: ReportData) -> charts.Figure:
 
 def _polished(entry: Row) -> Row:
     """A member with its polished weights."""
-    return {**entry, "values": {**entry["values"], "error": (entry["polished"]["values"] or {}).get("error")}}
+    polished = entry["polished"]["values"] or {}
+    found = {name: polished.get(name) for name in QUALITIES if name in entry["values"]}
+    return {**entry, "values": {**entry["values"], **found}}
 
 
 def _axis(data: ReportData, name: str) -> dict[str, object]:
     """What the page needs to draw a quantity along an axis: title, axis, and the lines that go with it on either."""
     lines: dict[str, list[object]] = {place: [] for place in PLACES}
-    if name == "error" and data.chance is not None:
+    if name == data.quality and data.chance_value is not None:
         side = "bottom" if data.doubt else "top"  # where the networks are, there is room
-        lines = {place: [charts.level(axis, 1 - data.chance, "chance", side)] for place, axis in PLACES.items()}
+        lines = {place: [charts.level(axis, data.chance_value, "chance", side)] for place, axis in PLACES.items()}
     return {"title": title(name), "axis": charts.axis(name, data.metric_title), **lines}
 
 
@@ -85,7 +88,7 @@ def _group(data: ReportData, role: str, name: str, rows: list[Row], marker: dict
     headings = [f"trial {row['number']} ({row['origin']})" if role == "trial" else name for row in rows]
     hovers = [
         charts.hover(heading, row["architecture"], row["values"], data.quantities, data.unpruned["values"])
-        + ("<br><b>no better than chance</b>" if data.by_luck(row["values"].get("error")) else "")
+        + ("<br><b>no better than chance</b>" if data.by_luck(row["values"]) else "")
         for heading, row in zip(headings, rows, strict=True)
     ]
     return charts.Group(role, name, rows, hovers, marker, {"color": charts.GREEN, "width": 2, "shape": "hv"})
@@ -172,6 +175,7 @@ def units_figure(data: ReportData) -> charts.Figure | None:
 
 def prune_html(data: ReportData) -> str:
     """The page. Raises MissingExtraError where plotly or jinja2 is not installed."""
+    unpruned = rows_of.unpruned_row(data)
     figures = {
         "pareto": pareto_figure(data),
         "hypervolume": charts.hypervolume_figure(data),
@@ -187,7 +191,9 @@ def prune_html(data: ReportData) -> str:
         summary=rows_of.summary(data),
         budget_title="layers" if data.budget == "body_parameters" else title(data.budget or ""),
         cards=rows_of.cards(data),
-        unpruned=rows_of.unpruned_row(data),
+        unpruned=unpruned,
+        how=score_shown(data.metric),
+        beside=unpruned["perplexity"] is not None and data.quality != PERPLEXITY,
         front=rows_of.front_table(data),
         formats=formats_table(data.formats) if data.formats else None,
         curves_left_out=max(0, len(data.curves) - MOST_CURVES),

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from secateur.objectives import PERPLEXITY
 from secateur.report.data import ReportData, Row
-from secateur.report.numbers import finite, show, shown_as, title
+from secateur.report.numbers import finite, score_shown, show, shown_as, title
 from secateur.report.picture import kept
 from secateur.report.rows import Column, Table, compared, share, side_by_side
 
@@ -32,7 +33,7 @@ def _scores(entry: Row, metric: str) -> dict[str, float | None]:
     """Not polished, and polished."""
     polished = entry.get("polished") or {}
     return {
-        "validation": score({"error": entry["values"].get("error")}, metric),
+        "validation": score(entry["values"], metric),
         "test": score(entry.get("test"), metric),
         "perplexity": finite((entry.get("test") or {}).get("perplexity")),
         "polished_validation": score(polished.get("values"), metric),
@@ -70,11 +71,11 @@ def front_table(data: ReportData) -> Table:
     if first is not None:
         rows.sort(key=lambda row: math.inf if row[first] is None else row[first])
     columns = [Column("key", "key"), Column("architecture", "architecture")]
-    columns += [Column("perplexity", "perplexity", "number", "test")]
+    columns += [Column("perplexity", "perplexity", "number", "test")] if data.quality != PERPLEXITY else []
     columns += [Column("speedup", "faster", "times", "gain"), Column("points", "points", "points", "gain")]
     columns += [Column("kept", "above chance", "share", "gain")]
     columns += [Column.of(name, "cost") for name in sorted(data.costs, key=lambda name: name != first)]
-    columns += [Column(name, name, "score", data.metric_title) for name in ("validation", "test")]
+    columns += [Column(name, name, score_shown(data.metric), data.metric_title) for name in ("validation", "test")]
     columns += [Column("weights", "weights", "text", data.metric_title)]
     return Table(columns, rows).filled("perplexity", "speedup", "points", "kept", "test")
 
@@ -87,24 +88,37 @@ def before_after(data: ReportData, entry: Row) -> Table:
     lines, scores = [], []
     before = _scores(data.unpruned, data.metric)
     for prefix, suffix, metrics in (("", "", entry.get("test")), ("polished_", ", polished", polished.get("test"))):
-        found = (metrics or {}).get("perplexity")
-        lines.append(compared(f"perplexity, test{suffix}", "number", test.get("perplexity"), found))
+        if data.quality != PERPLEXITY:
+            found = (metrics or {}).get("perplexity")
+            lines.append(compared(f"perplexity, test{suffix}", "number", test.get("perplexity"), found))
         for name, chance in (("validation", data.chance), ("test", data.chance_test)):
             after = _scores(entry, data.metric)[prefix + name]
-            scores.append(compared(f"{data.metric_title}, {name}{suffix}", "score", before[name], after, chance))
+            scores.append(_line(data, f"{name}{suffix}", before[name], after, chance))
     lines += [compared(title(name), shown_as(name), whole.get(name), values.get(name)) for name in data.costs]
     return side_by_side("unpruned", lines + scores)
+
+
+def _line(data: ReportData, where: str, before: float | None, after: float | None, chance: float | None) -> Row:
+    """One line of scores; what is kept of a perplexity is counted in its logarithm."""
+    line = compared(f"{data.metric_title}, {where}", score_shown(data.metric), before, after, chance)
+    if data.quality != PERPLEXITY:
+        return line
+    logs = [None if value is None else -math.log(value) for value in (before, after, chance)]
+    return line | {"kept": compared("", "number", *logs)["kept"]}
 
 
 def kept_of(entry: Row) -> str:
     """What is left of the score, in words: of all of it, and of what was learned above chance."""
     gain = entry.get("gain") or {}
-    part = share(gain.get("score"), gain.get("unpruned_score"))
-    if part is None:
-        return ""
-    told = f"{show(part, 'share')} of the {str(gain['metric']).replace('_', ' ')} on {gain['data']} data is left"
-    kept = gain.get("kept_above_chance")
-    return told if kept is None else f"{told}, {show(kept, 'share')} of what was learned above chance ({gain['chance']:.3f})"
+    part, kept = share(gain.get("score"), gain.get("unpruned_score")), gain.get("kept_above_chance")
+    told = []
+    if part is not None:
+        metric = str(gain["metric"]).replace("_", " ")
+        told.append(f"{show(part, 'share')} of the {metric} on {gain['data']} data is left")
+    if kept is not None:
+        of = f"{show(kept, 'share')} of what was learned above chance ({gain['chance']:.3f})"
+        told.append(of if told else f"{of} on {gain['data']} data is left, in nats per token")
+    return ", ".join(told)
 
 
 def metrics_table(data: ReportData, entry: Row) -> Table:

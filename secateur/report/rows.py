@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from secateur.objectives import QUALITIES
 from secateur.pareto import hypervolume_over_time
 from secateur.report.data import Row, RunData
 from secateur.report.numbers import shown_as, title
@@ -79,7 +80,7 @@ def side_by_side(other: str, lines: Sequence[Row]) -> Table:
 def trials_table(data: RunData, statuses: Sequence[str] | None = None, most: int | None = None) -> Table:
     """Every trial (of these statuses; the first `most` where that is given) in order of its number."""
     chosen = [t for t in data.trials if statuses is None or t["status"] in statuses]
-    known = sorted(data.quantities, key=lambda name: name != "error")
+    known = sorted(data.quantities, key=lambda name: name not in QUALITIES)
     names = [n for n in known if any(t["values"].get(n) is not None for t in chosen)]
     rows: list[Row] = []
     for t in sorted(chosen, key=lambda t: t["number"])[:most]:

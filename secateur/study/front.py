@@ -12,7 +12,7 @@ import numpy as np
 
 from secateur.architecture import Architecture
 from secateur.errors import BoundError, ConfigurationError, UnknownNameError
-from secateur.objectives import QUANTITIES, Bound, Objective, matrix, parse_bounds
+from secateur.objectives import QUALITIES, QUANTITIES, Bound, Objective, matrix, parse_bounds
 from secateur.pareto import hypervolume, non_dominated
 from secateur.study.frames import frame, html
 from secateur.trial import POLISH, Trial, level
@@ -233,7 +233,7 @@ class Front(Generic[M]):
             row["trial"] = trial.number
             row |= {"architecture": str(member.architecture), "key": member.architecture.key, **member.values}
             for name, value in member.values.items():
-                if name != self.objectives[0].name and self.unpruned.get(name):
+                if name not in (*QUALITIES, self.objectives[0].name) and self.unpruned.get(name):
                     row[f"{name}_share"] = value / self.unpruned[name]
             rows.append(row)
         return rows

@@ -1,4 +1,4 @@
-"""The tasks that have a name: GLUE (Wang et al. 2018), IMDB and SWAG, with columns as on the hub.
+"""The tasks that have a name: GLUE (Wang et al. 2018), IMDB, SWAG, and texts to go on with, with columns as on the hub.
 
 The hub's test sets of GLUE have no labels, so the validation set is the test set here, as in Klein et al. (2024); what a search
 is validated on is split off the training data. MRPC and QQP are reported with accuracy and F1; the main metric is
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from secateur.errors import UnknownNameError
-from secateur.tasks.task import Task
+from secateur.tasks.task import KINDS, Task
 
 _ENTAILMENT = ("entailment", "not_entailment")
 
@@ -24,6 +24,13 @@ def _task(
     kind, count = ("regression", 1) if names is None else ("classification", len(names))
     found = Task(name, kind, metrics, metrics[0], text, "label", count, names, description, hub=("nyu-mll/glue", name))
     return replace(found, **more)
+
+
+def _text(name: str, description: str, hub: tuple[str, str | None], **more: Any) -> Task:
+    """An entry of language modelling, whose test set is its own where it has one."""
+    metrics, main = KINDS["language_modelling"]
+    found = Task(name, "language_modelling", metrics, main, ("text",), None, description=description, hub=hub)
+    return replace(found, **{"evaluation": "test", **more})
 
 
 _PAIR = ("sentence1", "sentence2")
@@ -76,6 +83,16 @@ _ENTRIES = (
         choices=("ending0", "ending1", "ending2", "ending3"),
         hub=("allenai/swag", "regular"),
     ),
+    _text(
+        "wikitext2", "Wikipedia's good articles, 2 million words", ("Salesforce/wikitext", "wikitext-2-raw-v1"), running=True
+    ),
+    _text(
+        "wikitext103",
+        "Wikipedia's good articles, 103 million words",
+        ("Salesforce/wikitext", "wikitext-103-raw-v1"),
+        running=True,
+    ),
+    _text("tinystories", "short stories in a child's words", ("roneneldan/TinyStories", None), evaluation="validation"),
 )
 
 #: name → task.

@@ -175,6 +175,11 @@ class Scorer:
         """1 − the task's main metric."""
         return 1.0 - self.compute()[self.task.main]
 
+    def qualities(self) -> dict[str, float]:
+        """What the task's networks are searched by: the error, of a language model also the perplexity."""
+        found = {**self.compute(), "error": self.error()}
+        return {name: found[name] for name in self.task.qualities}
+
 
 def _refuse_nan(found: bool) -> None:
     if found:

@@ -14,7 +14,7 @@ from secateur.tasks.columns import Columns, check_kind, choice_names, find_colum
 from secateur.tasks.examples import SPLITS, Examples, TaskData, prepare_tokenizer, tokenise
 from secateur.tasks.files import read_text
 from secateur.tasks.labels import Labels, check_labels, infer_kind, label_strings, refuse_constant
-from secateur.tasks.language_modelling import blocks, cut
+from secateur.tasks.language_modelling import blocks, cut, documents
 from secateur.tasks.sources import Source, read, refuse_labels, resolve
 from secateur.tasks.splits import check_shares, divide, sample
 from secateur.tasks.task import KINDS, Task
@@ -38,6 +38,7 @@ def load_task(
     max_train: int | None = None,
     max_validation: int | None = None,
     max_test: int | None = None,
+    separator: str | None = None,
 ) -> TaskData:
     """The data of a task, split and tokenised. The same arguments give the same splits.
 
@@ -49,7 +50,8 @@ def load_task(
     - own data with a dev file only: that is the test set, as above;
     - neither: `test_share` of the rows is held out first, then `validation_share` of what is left.
 
-    `metric` is what `error` is 1 minus of, where it is not to be the task's own main metric.
+    `metric` is what `error` is 1 minus of, where it is not to be the task's own main metric. `separator` is what stands between
+    documents in language modelling (`language_modelling.SEPARATORS`): rows of a table, files, and what `<|endoftext|>` ends.
 
     All splits are seeded and stratified by class; `max_train` and its like sample after the split. Plain text is cut in order,
     its end held out. A tokenizer without a padding token gets its end-of-text token for one.
@@ -63,8 +65,9 @@ def load_task(
     chosen_text = text_columns(text)
     source = resolve(data)
     prepare_tokenizer(tokenizer)
-    if source.plain_text or kind == "language_modelling":
-        found = _load_language(source, tokenizer, chosen_text, kind, seed, max_length, validation_share, test_share, limits)
+    if source.language(kind):
+        shares = (validation_share, test_share)
+        found = _load_language(source, tokenizer, chosen_text, kind, seed, max_length, shares, limits, separator)
         return replace(found, task=found.task.scored_by(metric))
 
     tables = read(source)
@@ -160,31 +163,34 @@ def _load_language(
     kind: str | None,
     seed: int,
     max_length: int,
-    validation_share: float,
-    test_share: float,
+    shares: tuple[float, float],
     limits: dict[str, int | None],
+    separator: str | None,
 ) -> TaskData:
-    """Language modelling on plain text, or on the text columns of tables, a line per row."""
+    """Language modelling on plain text, or on the text columns of tables, where a row is a document."""
     refuse_labels(source, kind)
     given: dict[str, Examples] = {}
     if source.plain_text:
         for split, paths in (source.files or {}).items():
-            joined = "\n".join(read_text(path) for path in paths)
-            given[split] = blocks(joined, tokenizer, max_length, source.path(split))
+            texts = [document for path in paths for document in documents(read_text(path))]
+            given[split] = blocks(texts, tokenizer, max_length, source.path(split), separator)
         columns = Columns(("text",), None)
     else:
         tables = read(source)
         columns = find_columns(tables["train"], source.path("train"), text=text, kind="language_modelling", entry=source.entry)
         for split, table in tables.items():
-            texts = read_texts(table, columns, source.path(split)).values()
-            lines = "\n".join(" ".join(row) for row in zip(*texts, strict=True))
-            given[split] = blocks(lines, tokenizer, max_length, source.path(split))
+            if source.entry is not None and source.entry.running:
+                texts = ["".join(line for line in table[columns.text[0]] if isinstance(line, str))]
+            else:
+                several = read_texts(table, columns, source.path(split)).values()
+                texts = [" ".join(row) for row in zip(*several, strict=True)]
+            given[split] = blocks(texts, tokenizer, max_length, source.path(split), separator)
     train, validation = given["train"], given.get("validation") if "test" in given else None
     test = given.get("test") or given.get("validation")
     if test is None:
-        train, test = cut(train, test_share, source.path("train"))
+        train, test = cut(train, shares[1], source.path("train"))
     if validation is None:
-        train, validation = cut(train, validation_share, source.path("train"))
+        train, validation = cut(train, shares[0], source.path("train"))
     parts = {"train": train, "validation": validation, "test": test}
     for role, examples in parts.items():
         rows = sample(np.arange(len(examples)), None, limits[role], seed, role)

@@ -40,6 +40,11 @@ class Source:
             raise DataError(f"`{self.where}` mixes plain text with tables: give all splits in one format.")
         return formats == {"text"}
 
+    def language(self, kind: str | None) -> bool:
+        """Whether it is read as text to go on with, where the user asks for `kind` or does not say."""
+        named = self.entry.kind if self.entry is not None else None
+        return self.plain_text or (kind or named) == "language_modelling"
+
     def path(self, split: str) -> str:
         """What to call a split in a message."""
         return f"{self.where} ({split})" if self.files is None else str(self.files[split][0])
@@ -64,8 +69,8 @@ def resolve(data: str | Path) -> Source:
             raise DataError(f"`{data}` does not exist: no such file or folder.")
         entry = require_task(data)
     local = os.environ.get(DATA_VARIABLE)
-    for folder in (Path(local).expanduser() / "glue" / entry.name, Path(local).expanduser() / entry.name) if local else ():
-        if folder.is_dir():
+    for name in ("glue/" + entry.name, entry.name, str(data)) if local else ():
+        if (folder := Path(local or "").expanduser() / name).is_dir():
             return Source(entry.name, str(folder), entry, find_splits(folder))
     return Source(entry.name, str(data), entry, None)
 
@@ -104,6 +109,8 @@ def read(source: Source) -> dict[str, pd.DataFrame]:
         raise MissingExtraError("datasets", "hub") from None
     name, configuration = source.entry.hub
     splits = {"train": "train", "validation": source.entry.evaluation}
+    if source.entry.kind == "language_modelling" and source.entry.evaluation == "test":
+        splits |= {"validation": "validation", "test": "test"}
     try:
         with hub():
             return {ours: datasets.load_dataset(name, configuration, split=t).to_pandas() for ours, t in splits.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from secateur.errors import ConfigurationError
+from secateur.objectives import ERROR, PERPLEXITY
 
 #: Every kind of problem: kind → (its metrics, the main one). `error` is 1 − the main metric.
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -59,8 +60,15 @@ class Task:
     aliases: tuple[tuple[str, str], ...] = ()
     #: What the pruning papers report where it is not the main metric.
     papers: str | None = None
+    #: Whether its rows are the lines of one running text, and no documents: of language modelling.
+    running: bool = False
     #: Its own metrics, the main one first, where another was chosen to be the main one.
     own: tuple[str, ...] = ()
+
+    @property
+    def qualities(self) -> tuple[str, ...]:
+        """The quantities that say how good a network is at it: what estimators yield."""
+        return (ERROR, PERPLEXITY) if self.kind == "language_modelling" else (ERROR,)
 
     @property
     def columns(self) -> tuple[str, ...]:

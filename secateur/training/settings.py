@@ -47,6 +47,9 @@ class TrainingSettings(Settings):
         "equations", "equations: as the pruning papers write it; authors: as their code does it.", known=DISTILLATIONS
     )
     distillation_weight: float = option(1.0, "Weight of the distillation; 0: none.", least=0, most=1_000)
+    label_weight: float = option(
+        1.0, "Weight of the loss on the labels where a teacher is asked; 0: distillation alone.", least=0, most=1_000
+    )
     squared_temperature: bool = option(False, "Multiply the distillation by the temperature squared.")
     group_by_length: bool = option(True, "Put examples of similar length into the same batch.")
     gradient_checkpointing: bool = option(False, "Save memory at the cost of time: activations are recomputed.")

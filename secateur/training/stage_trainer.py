@@ -173,7 +173,7 @@ class StageTrainer(Trainer):
         if shared and self.args.average_tokens_across_devices:  # the items are those of all processes, whose mean is taken
             term = term * self.accelerator.num_processes
         term = self.settings.distillation_weight * term
-        return term if self.regression and self.as_authors else loss + term
+        return term if self.regression and self.as_authors else self.settings.label_weight * loss + term
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         data: Any = self.train_dataset if train_dataset is None else train_dataset

@@ -8,7 +8,9 @@ from secateur.tasks.glue import named_task, require_task
 
 
 def test_the_papers_tasks_and_the_rest_of_glue_are_there():
-    assert set(TASKS) == {"rte", "mrpc", "stsb", "cola", "imdb", "sst2", "swag", "qnli", "mnli", "qqp", "wnli"}
+    texts = {"wikitext2", "wikitext103", "tinystories"}
+    assert set(TASKS) - texts == {"rte", "mrpc", "stsb", "cola", "imdb", "sst2", "swag", "qnli", "mnli", "qqp", "wnli"}
+    assert {name for name, task in TASKS.items() if task.kind == "language_modelling"} == texts
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=str)
@@ -17,8 +19,10 @@ def test_entries_are_whole(task):
     assert task.main == task.metrics[0]
     assert 1 <= len(task.text) <= 2
     assert task.hub is not None
-    assert task.num_labels == (1 if task.kind == "regression" else len(task.label_names))
-    assert len(task.columns) == len(set(task.columns)) == len(task.text) + len(task.choices) + 1
+    labels = {"regression": 1, "language_modelling": None}
+    assert task.num_labels == labels.get(task.kind, len(task.label_names or ()))
+    labelled = task.kind != "language_modelling"
+    assert len(task.columns) == len(set(task.columns)) == len(task.text) + len(task.choices) + labelled
 
 
 def test_metrics_are_glues():

@@ -29,11 +29,11 @@ def networks(kind="classification"):
 
 
 @pytest.mark.parametrize("kind", HEADS)
-@pytest.mark.parametrize("weight", [0.0, 0.5, 2.0])
-def test_the_step_is_that_of_plain_autograd(tmp_path, recorder, same, kind, weight):
-    """Task loss plus weight × distance to the teacher; weight 0 is plain fine-tuning."""
+@pytest.mark.parametrize(("weight", "labels"), [(0.0, 1.0), (0.5, 1.0), (2.0, 0.25), (1.0, 0.0)])
+def test_the_step_is_that_of_plain_autograd(tmp_path, recorder, same, kind, weight, labels):
+    """Weighted task loss plus weight × distance to the teacher; weight 0 is plain fine-tuning, labels 0 distillation alone."""
     data, (student, teacher) = toy_task_data(kind, examples=8), networks(kind)
-    settings = TrainingSettings(**{**vars(ONE_STEP), "distillation_weight": weight, "temperature": 3.0})
+    settings = TrainingSettings(**{**vars(ONE_STEP), "distillation_weight": weight, "label_weight": labels, "temperature": 3.0})
     expected = copy.deepcopy(student)
     batch = data.collate(list(data.train))
     outputs = expected(**batch)
@@ -44,7 +44,7 @@ def test_the_step_is_that_of_plain_autograd(tmp_path, recorder, same, kind, weig
         regression=kind == "regression",
         labels=batch["labels"],
     )
-    (outputs.loss + weight * term).backward()
+    (labels * outputs.loss + weight * term).backward()
     trainer = FineTuneTrainer(
         teacher,
         settings=settings,

@@ -12,7 +12,7 @@ from secateur.architecture import Architecture, digest
 from secateur.errors import EvaluationFailure
 from secateur.estimators.base import Estimator, Evaluation
 from secateur.estimators.own_weights import save_weights
-from secateur.estimators.shared_weights import score, weights_digest
+from secateur.estimators.shared_weights import evaluation, score, weights_digest
 from secateur.methods.base import TRIALS, Bench
 from secateur.methods.fisher.examples import tuning_batches
 from secateur.methods.fisher.tune import DAMPING, LARGEST, tuned
@@ -24,7 +24,6 @@ from secateur.tasks import TaskData
 class TunedMasksError(Estimator):
     """`error` on validation data of the sub-network tuned on `batches`. Its weights are kept in `folder`/key."""
 
-    yields = ("error",)
     cost = 2
 
     def __init__(
@@ -39,6 +38,7 @@ class TunedMasksError(Estimator):
     ) -> None:
         self.supernet, self.space, self.data = supernet, space, data
         self.batches, self.folder, self.batch_size = batches, folder, batch_size
+        self.yields = data.task.qualities
 
     @classmethod
     def of(cls, bench: Bench, space: PruningSpace) -> TunedMasksError:
@@ -61,4 +61,4 @@ class TunedMasksError(Estimator):
         except EvaluationFailure as failure:
             return Evaluation(failure=str(failure))
         save_weights(network, self.folder / architecture.key)
-        return Evaluation({"error": found.pop("error")}, details=found)
+        return evaluation(self.data.task, found)

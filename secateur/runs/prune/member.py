@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import StudyError
 from secateur.estimators.latency_parts import MODEL, SOURCE
+from secateur.objectives import PERPLEXITY, QUALITIES
 from secateur.report.gain import Gain
 from secateur.runs.progress import Progress
 from secateur.spaces.pruning import Large, Plan
@@ -45,14 +46,15 @@ class PruneMember(Member):
         """Whose weights `save` writes: `polished`, its `own` where the method trained it by itself, or `shared` with the
         super-network."""
         done = self.polished
-        better = done is not None and done.complete and done.values["error"] <= self.trial.values["error"]
+        better = done is not None and done.complete and done.values[self.run.quality] <= self.trial.values[self.run.quality]
         return "polished" if better else "own" if self.run.has_own(self.trial) else "shared"
 
     @cached_property
     def values(self) -> Mapping[str, float]:
-        """Its costs, with latency and memory where they were measured, and the error of the weights that `save` writes."""
+        """Its costs, with latency and memory where they were measured, and the error of the weights that `save` writes (with
+        the perplexity, of a language model)."""
         best = self.polished if self.weights == "polished" and self.polished is not None else self.trial
-        found = {**self.measured, **self.trial.values, "error": best.values["error"]}
+        found = {**self.measured, **self.trial.values, **qualities(best.values)}
         return found if self.prediction_error is None else {**found, "latency": self.measured["latency"]}
 
     @property
@@ -100,7 +102,7 @@ class PruneMember(Member):
     @property
     def above_chance(self) -> bool:
         """Whether it does better on validation data than an answer that ignores its input, as far as that is known."""
-        return self.run.above_chance(self.values["error"])
+        return self.run.above_chance(self.values)
 
     @property
     def luck(self) -> int:
@@ -169,12 +171,13 @@ class PruneMember(Member):
     def _facts(self, polished: bool) -> dict[str, Any]:
         """What the model card says of the sub-network with its shared or its polished weights."""
         run = self.run
-        error = (self.polished if polished and self.polished else self.trial).values["error"]
+        found = qualities((self.polished if polished and self.polished else self.trial).values)
         test = self.polished_test if polished and self.polished else self.shared_test
         unpruned = run.unpruned_test
-        gain = self._gain({**self.values, "error": error}, test)
-        told = gain.as_dict()
-        names = ("perplexity", "latency", "prompt_latency", "token_latency", "memory")
+        gain = self._gain({**self.values, **found}, test)
+        numbers = gain.as_dict()
+        names = ["latency", "prompt_latency", "token_latency", "memory"]
+        names += [PERPLEXITY] if gain.data == "test" and run.quality != PERPLEXITY else []
         return {
             "base_model": run.model_name,
             "on_hub": not Path(run.configuration.model).is_absolute(),
@@ -182,17 +185,22 @@ class PruneMember(Member):
             "metric": run.metric.replace("_", " "),
             "gain": str(gain),
             "gain_details": gain.details(),
-            "warning": "" if run.above_chance(error) else f"No better than chance ({run.chance_score:.3f}): do not use it.",
-            "validation": 1 - error,
-            "test": 1 - test["error"] if test else None,
-            "unpruned_validation": 1 - run.unpruned["error"],
-            "unpruned_test": 1 - unpruned["error"] if unpruned else None,
-            **{f"chance_{split}": 1 - found["error"] for split, found in (run.chance or {}).items()},
+            "warning": "" if run.above_chance(found) else f"No better than chance ({run.chance_score:.3f}): do not use it.",
+            "validation": run.score(found),
+            "test": run.score(test),
+            "unpruned_validation": run.score(run.unpruned),
+            "unpruned_test": run.score(unpruned),
+            **{f"chance_{split}": run.score(told) for split, told in (run.chance or {}).items()},
             "chance": ABOUT[run.task["kind"]],
-            **{name: told[name] for prefix in ("", "unpruned_") for name in (prefix + n for n in names)},
+            **{name: numbers[name] for prefix in ("", "unpruned_") for name in (prefix + n for n in names)},
             "measured_on": run.measured_on + (", predicted from networks measured there" if gain.predicted else ""),
             "polished": polished,
         }
+
+
+def qualities(values: Mapping[str, float]) -> dict[str, float]:
+    """Of a network's values those that say how good it is."""
+    return {name: values[name] for name in QUALITIES if name in values}
 
 
 def summary(member: PruneMember) -> str:

@@ -43,7 +43,7 @@ def method_faults(c: PruneSettings) -> list[str]:
 
 def unused(c: PruneSettings) -> dict[str, str]:
     """Setting → why it cannot have an effect, of those that differ from what the preset says. Method and strategy are known."""
-    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING, *TUNING}
+    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING, *TUNING, "label_weight"}
     changed = {name for name in several if getattr(c, name) not in (None, c.preset_value(name))}
     if changed <= {"searcher"} and c.method == type(c).method:  # it has one: nothing need be imported to find out
         return {}
@@ -63,6 +63,8 @@ def unused(c: PruneSettings) -> dict[str, str]:
         why |= dict.fromkeys(ORDERING, "heads and units are not ordered")
     if "k" in kind.uses and not catalogue.find("strategy", c.strategy).takes_k:
         why["k"] = f"the strategy `{c.strategy}` does not draw so many sub-networks"
+    if not c.distillation_weight:
+        why["label_weight"] = "nothing is distilled (`distillation_weight` 0), so that there is only the loss on the labels"
     return {name: reason for name, reason in why.items() if name in changed}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from secateur.estimators.fine_tuned import FineTuned
-from secateur.objectives import Objective
+from secateur.objectives import ERROR, Objective
 from secateur.runs.progress import Advance
 from secateur.runs.prune.settings import ETA
 from secateur.search import MoAsha
@@ -14,8 +14,11 @@ from secateur.spaces.pruning import PruningSpace, Shape, plan_of
 from secateur.trial import MASKS, Status, Trial
 
 
-def contenders(trials: Sequence[Trial], shape: Shape, limit: float, chance: float | None, count: int) -> list[Trial]:
-    """Sub-networks within a limit on the body's parameters: of each depth the best by error, then the others by error.
+def contenders(
+    trials: Sequence[Trial], shape: Shape, limit: float, chance: float | None, count: int, quality: str = ERROR
+) -> list[Trial]:
+    """Sub-networks within a limit on the body's parameters: of each depth the best by `quality` (the error, or a language
+    model's perplexity), then the others by it.
 
     Where there is one whose masks were chosen for a size, the largest of these is among them if there is room for two: its
     error before polishing says little, since the super-network's layers were alike in training.
@@ -30,7 +33,7 @@ def contenders(trials: Sequence[Trial], shape: Shape, limit: float, chance: floa
     layered = [t for t in within if depth(t)] or within
 
     def rank(trial: Trial) -> tuple[bool, float, float]:
-        error, size = trial.values["error"], trial.values["body_parameters"]
+        error, size = trial.values[quality], trial.values["body_parameters"]
         return (True, -size, 0.0) if chance is not None and error >= chance else (False, error, size)
 
     ordered = sorted(layered, key=rank)
@@ -57,17 +60,20 @@ class Tournament:
         space: PruningSpace,
         known: dict[str, float],
         remember: Callable[[dict[str, float]], None],
+        quality: str = ERROR,
     ) -> None:
-        self.estimator, self.space = estimator, space
+        self.estimator, self.space, self.quality = estimator, space, quality
         self.known, self.remember = known, remember
         self.epochs = estimator.settings.epochs
         self.failed: dict[str, str] = {}
 
     def best(self, several: Sequence[Trial], advance: Advance) -> tuple[Trial | None, str | None]:
-        """The best after all epochs, with its error; or None and the last reason, where all failed."""
+        """The best after all epochs, with its error or perplexity; or None and the last reason, where all failed."""
         architectures = [t.architecture for t in several]
         least = self.epochs / ETA
-        searcher = MoAsha(self.space, [Objective("error")], least=least, most=self.epochs, eta=ETA, contenders=architectures)
+        searcher = MoAsha(
+            self.space, [Objective(self.quality)], least=least, most=self.epochs, eta=ETA, contenders=architectures
+        )
         total = sum((high - low) * met for low, high, met in self._rungs(searcher, len(several)))
         done, reason = 0.0, None
         while asked := searcher.ask():
@@ -81,7 +87,7 @@ class Tournament:
             searcher.tell(ended)
             done += (trial.budget or 0.0) - behind
         ends = searcher.complete(self.epochs)
-        return (min(ends, key=lambda t: t.values["error"]) if ends else None), reason
+        return (min(ends, key=lambda t: t.values[self.quality]) if ends else None), reason
 
     @staticmethod
     def _rungs(searcher: MoAsha, contenders: int) -> list[tuple[float, float, int]]:
@@ -102,6 +108,6 @@ class Tournament:
             if found.failure is not None:
                 self.failed[name] = found.failure
                 return replace(trial, status=Status.FAILED, reason=found.failure)
-            self.known[name] = found.values["error"]
+            self.known[name] = found.values[self.quality]
             self.remember(self.known)
-        return replace(trial, status=Status.COMPLETE, values={"error": self.known[name]})
+        return replace(trial, status=Status.COMPLETE, values={self.quality: self.known[name]})

@@ -9,16 +9,16 @@ from typing import Any
 
 from secateur.checkpoints.pretrained import AUTO_CLASSES
 from secateur.errors import BoundError
-from secateur.objectives import QUANTITIES
+from secateur.objectives import PERPLEXITY, QUALITIES, QUANTITIES
 from secateur.paths import quoted
 from secateur.report import ReportData
 from secateur.report.data import Row
 from secateur.report.formats_rows import UNPRUNED, format_rows, formats_table
 from secateur.report.gain import percent
-from secateur.report.numbers import show, shown_as
+from secateur.report.numbers import score_shown, show, shown_as
 from secateur.report.rows import SHARES, Column, Table
 from secateur.runs.prune.formats import formats_of
-from secateur.runs.prune.member import summary
+from secateur.runs.prune.member import qualities, summary
 from secateur.runs.prune.run import KEPT, SUPERNET, PruneMember, PruneRun
 from secateur.runs.reporting import Report, trial_row
 from secateur.study import Front, Journal
@@ -40,7 +40,7 @@ class PruneReport(Report):
     def conditions(self) -> Row:
         run, c = self.run, self.run.configuration
         return {
-            "metric": run.task.get("main"),
+            "metric": run.metric,
             "data": run.store.get_meta("data"),
             "sizes": run.task.get("sizes"),
             "network": self._whole(),
@@ -52,9 +52,7 @@ class PruneReport(Report):
         return self.run.metric
 
     def scored(self, member: PruneMember) -> Row:
-        test = member.test or {}
-        tested = 1 - test["error"] if "error" in test else None
-        return {"key": member.key, "score": 1 - member.values["error"], "test": tested}
+        return {"key": member.key, "score": self.run.score(member.values), "test": self.run.score(member.test)}
 
     def data(self) -> ReportData:
         run = self.run
@@ -65,7 +63,7 @@ class PruneReport(Report):
         lead, about, named = ("", "", None) if run.doubt is not None else self._lead()
         return ReportData(
             **self.common(f"{run.model_name} on {run.task.get('name', run.configuration.data)}"),
-            task=run.task,
+            task={**run.task, "main": run.metric},
             shape=run.shape,
             unpruned={"values": run.whole, "test": run.unpruned_test},
             lead=lead,
@@ -74,7 +72,7 @@ class PruneReport(Report):
             lead_details=named.gain.details() if named is not None else "",
             doubt=run.doubt,
             chance=run.chance_score,
-            chance_test=1 - run.chance["test"]["error"] if run.chance else None,
+            chance_test=run.score(run.chance["test"]) if run.chance else None,
             cards=cards,
             trials=[{**trial_row(t), "plan": run.plan(t.architecture).as_dict()} for t in run.trials if t.origin != POLISH],
             front=[
@@ -113,7 +111,7 @@ class PruneReport(Report):
             "key": member.key,
             "architecture": member.text,
             "plan": member.plan.as_dict(),
-            "values": {**member.values, "error": member.trial.values["error"]},
+            "values": {**member.values, **qualities(member.trial.values)},
             "details": {
                 f"{n}, validation" if n in self.run.task.get("metrics", ()) else n: v for n, v in member.details.items()
             },
@@ -198,9 +196,11 @@ class PruneReport(Report):
             Column("layers", "layers kept", "share"),
             Column("points", "points", "points"),
         ]
+        how = score_shown(run.metric)
         columns += [Column(n, n, shown_as(n)) for n in (["parameters", *known] if wide else known[:1])]
-        columns += [Column("validation", "valid.", "score"), Column("test", "test", "score")]
-        columns += [Column("perplexity", "perplexity", "number")] if run.task.get("kind") == "language_modelling" else []
+        columns += [Column("validation", "valid.", how), Column("test", "test", how)]
+        beside = run.task.get("kind") == "language_modelling" and run.metric != PERPLEXITY
+        columns += [Column("perplexity", "perplexity", "number")] if beside else []
         columns += [Column("weights", "weights")] if wide else []
         rows = [self._row(member) for member in sorted(members, key=lambda m: m.values["body_parameters"])]
         last: Row = {
@@ -208,7 +208,7 @@ class PruneReport(Report):
             "architecture": self._whole(),
             "layers": 1.0,
             **run.whole,
-            **_scores(run.unpruned, run.unpruned_test),
+            **self._scores(run.unpruned, run.unpruned_test),
         }
         title = f"{self.heading(members)}; scores are {run.metric.replace('_', ' ')}"
         if run.chance_score is not None:
@@ -226,7 +226,7 @@ class PruneReport(Report):
         chance = not member.above_chance
         row: Row = {"key": member.key[:8] + "?" * chance, "architecture": summary(member), "layers": share, "chance": chance}
         gain = member.gain
-        row |= {**member.values, **_scores(member.values, member.test), "weights": member.weights}
+        row |= {**member.values, **self._scores(member.values, member.test), "weights": member.weights}
         guessed = gain.predicted and gain.speedup is not None
         return row | {"speedup": f"~{show(gain.speedup, 'times')}" if guessed else gain.speedup, "points": gain.points}
 
@@ -234,20 +234,18 @@ class PruneReport(Report):
         values, tested = member.values, member.test or {}
         row: Row = {"key": member.key, "trial": member.trial.number, "architecture": str(member.architecture)}
         row |= {**member.gain.as_dict(), **values, "weights": member.weights, "above_chance": member.above_chance}
-        row |= {"validation_score": 1 - values["error"], "test_score": 1 - tested["error"] if "error" in tested else None}
+        row |= {"validation_score": self.run.score(values), "test_score": self.run.score(tested)}
         row["body_parameters_share"] = values["body_parameters"] / (self.run.unpruned["body_parameters"] or 1)
         return row | {f"test_{name}": value for name, value in tested.items()} | {"choices": dict(member.architecture.choices)}
 
     def next_step(self) -> str:
         """Export by the user's own objective, at what the network named first reaches."""
-        best, costs = self.run.headline, [o.name for o in self.run.objectives if o.name != "error"]
+        best, costs = self.run.headline, [o.name for o in self.run.objectives if o.name not in QUALITIES]
         name = next((n for n in costs if self.run.whole.get(n)), "body_parameters")
         share = 0.5 if best is None else best.values[name] / self.run.whole[name]
         bound = f"{name}={math.ceil(share * 100)}%"
         return f"Export: secateur export {quoted(self.run.folder)} --under {bound} --to pruned"
 
-
-def _scores(values: Mapping[str, Any], test: Mapping[str, Any] | None) -> dict[str, float | None]:
-    tested = test or {}
-    score = 1 - tested["error"] if "error" in tested else None
-    return {"validation": 1 - values["error"], "test": score, "perplexity": tested.get("perplexity")}
+    def _scores(self, values: Mapping[str, Any], test: Mapping[str, Any] | None) -> dict[str, float | None]:
+        tested = {"test": self.run.score(test), "perplexity": (test or {}).get("perplexity")}
+        return {"validation": self.run.score(values), **tested}

@@ -11,6 +11,7 @@ from secateur.architecture import Architecture
 from secateur.catalogue import find
 from secateur.errors import StudyError
 from secateur.methods.base import TRIALS
+from secateur.objectives import ERROR, PERPLEXITY, kept_share, scored
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
@@ -134,38 +135,50 @@ class PruneRun(RunFolder):
         return found
 
     @property
-    def chance_score(self) -> float | None:
-        """The same in the main metric, on validation data."""
-        return 1 - self.chance["validation"]["error"] if self.chance else None
+    def quality(self) -> str:
+        """What says how good a sub-network is: `error`, or a language model's `perplexity` where that is the objective."""
+        return self.objectives[0].name
 
-    def above_chance(self, error: float) -> bool:
-        """Whether an error on validation data is better than chance; also where chance is not known."""
+    def score(self, found: Mapping[str, float] | None) -> float | None:
+        """What was found of a network in the run's metric: 1 − error, or the perplexity; None where it is not known."""
+        value = (found or {}).get(self.quality)
+        return None if value is None else scored(self.quality, value)
+
+    @property
+    def chance_score(self) -> float | None:
+        """The same of chance, on validation data."""
+        return self.score(self.chance["validation"]) if self.chance else None
+
+    def above_chance(self, values: Mapping[str, float]) -> bool:
+        """Whether what was found on validation data is better than chance; also where chance is not known."""
         chance = self.chance
-        return chance is None or error < chance["validation"]["error"]
+        return chance is None or values[self.quality] < chance["validation"][self.quality]
 
     @property
     def doubt(self) -> str | None:
         """What to say loudly where the unpruned network itself is not better than chance; else None."""
-        error, chance = self.unpruned.get("error"), self.chance_score
-        if error is None or chance is None or self.above_chance(error):
+        found, chance = self.score(self.unpruned), self.chance_score
+        if found is None or chance is None or self.above_chance(self.unpruned):
             return None
         return (
             "WARNING: the unpruned network has learned nothing: "
-            f"{self.metric.replace('_', ' ')} {1 - error:.3f} on validation data, and "
+            f"{self.metric.replace('_', ' ')} {found:.3f} on validation data, and "
             f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run is meaningful. "
             "Check text and label columns, give more data or --epochs, or another --learning-rate."
         )
+
+    def kept(self, values: Mapping[str, float]) -> float:
+        """The share that is left of what the unpruned network learned above chance, by validation data."""
+        return kept_share(self.quality, {} if self.chance is None else self.chance["validation"], self.unpruned, values)
 
     @property
     def headline(self) -> PruneMember | None:
         """The sub-network to name first: the fastest (the smallest, where nothing was measured) that keeps `KEPT` of what the
         unpruned network learned above chance, by validation data. None where there is none."""
-        floor = self.chance["validation"]["error"] if self.chance else 1.0
-        most = floor - KEPT * (floor - self.unpruned.get("error", 1.0))
-        good = [m for m in self.front if m.values["error"] <= most and m.above_chance]
+        good = [m for m in self.front if m.above_chance and self.kept(m.values) >= KEPT]
         timed = [m for m in good if "latency" in m.values]
         cost = "latency" if timed else "body_parameters"
-        return min(timed or good, key=lambda m: (m.values[cost], m.values["error"]), default=None)
+        return min(timed or good, key=lambda m: (m.values[cost], m.values[self.quality]), default=None)
 
     def gain(self, values: Mapping[str, float], test: Mapping[str, float] | None, predicted: Mapping[str, float]) -> Gain:
         """From the unpruned network to one with these values: on test data where both were tested, else on validation data."""
@@ -173,15 +186,11 @@ class PruneRun(RunFolder):
         tested = bool(test and before)
         pair = (before, test) if tested else (self.unpruned, values)
         data = "test" if tested else "validation"
-        error = chance.get(data, {}).get("error")
-        scores: dict[str, Any] = {
-            "score": tuple(1 - found["error"] for found in pair if found),
-            "metric": self.metric,
-            "data": data,
-            "chance": None if error is None else 1 - error,
-        }
-        if test and before and "perplexity" in test and "perplexity" in before:
-            scores["perplexity"] = (before["perplexity"], test["perplexity"])
+        scores: dict[str, Any] = {"metric": self.metric, "data": data, "chance": self.score(chance.get(data))}
+        for name, field in ((ERROR, "score"), (PERPLEXITY, "perplexity")):
+            known = [scored(name, found[name]) for found in pair if found and name in found]
+            if len(known) == len(pair) and (name == PERPLEXITY or self.quality == ERROR):
+                scores[field] = tuple(known)
         return gain_of(self.whole, values, scores, predicted)
 
     def predict(self, architecture: Architecture) -> dict[str, float]:
@@ -244,5 +253,5 @@ class PruneRun(RunFolder):
 
     @property
     def metric(self) -> str:
-        """The task's main metric: errors are 1 − this."""
-        return str(self.task.get("main", "score"))
+        """What the run's scores are: the task's main metric, of which errors are 1 minus, or the perplexity."""
+        return PERPLEXITY if self.quality == PERPLEXITY else str(self.task.get("main", "score"))

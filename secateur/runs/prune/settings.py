@@ -16,10 +16,11 @@ from secateur.errors import ConfigurationError
 from secateur.methods.drops import DROPS
 from secateur.methods.learned_masks.ways import SCHEDULE
 from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
-from secateur.objectives import Bound, Objective, bound_on, serving
+from secateur.objectives import PERPLEXITY, Bound, Objective, bound_on, serving
 from secateur.paths import checked
 from secateur.runs.prune.large_settings import LargeModelSettings
 from secateur.runs.prune.method_checks import method_faults, unused
+from secateur.runs.prune.objective_checks import LANGUAGE, objective_faults
 from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.prune.trainings import Trainings
 from secateur.runs.settings import Faults
@@ -28,6 +29,7 @@ from secateur.search.stopping import Stopping
 from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
 from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
+from secateur.tasks.language_modelling import SEPARATORS
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
@@ -68,7 +70,8 @@ class PruneSettings(Trainings, LargeModelSettings):
 
     model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
     data: str = option(
-        about="A CSV, TSV, JSON Lines or Parquet file, a folder of such files, or a task by name (glue/rte).", positional=True
+        about="A CSV, TSV, JSON Lines, Parquet or text file, a folder of such files, or a task by name (glue/rte, wikitext-2).",
+        positional=True,
     )
     preset: str = option(
         "default", "Where the values you do not give come from: default, klein2024 (the paper's setup) or demo."
@@ -88,6 +91,13 @@ class PruneSettings(Trainings, LargeModelSettings):
         known=(*dict.fromkeys(name for names in ERRORS.values() for name in names), PAPERS),
     )
     max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1, most=MOST_TOKENS)
+    separator: str | None = option(
+        None,
+        "What stands between documents in language modelling: the tokenizer's token that ends a text (eos, the usual one) or "
+        "begins it (bos), or a newline. Documents are rows of tables, files, and what <|endoftext|> ends.",
+        panel=_DATA,
+        known=SEPARATORS,
+    )
     max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
     max_validation: int | None = option(
         None, "Validate on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES
@@ -105,7 +115,8 @@ class PruneSettings(Trainings, LargeModelSettings):
     objectives: list[str] = option(
         ["error", "body_parameters"],
         f"One of {', '.join(serving('prune'))}, optionally with a bound: 'latency<=20ms', 'parameters<=50%'. Repeat it for "
-        "several; error comes first. body_parameters counts the Transformer layers, without embeddings and head.",
+        "several; error comes first, or a language model's perplexity. body_parameters counts the Transformer layers, without "
+        "embeddings and head.",
         flag="--objective",
     )
     searcher: str | None = option(
@@ -207,6 +218,7 @@ class PruneSettings(Trainings, LargeModelSettings):
     squared_temperature: bool = shared(TrainingSettings, "squared_temperature", True, panel=_TRAIN)
     distillation: str = shared(TrainingSettings, "distillation", panel=_TRAIN)
     distillation_weight: float = shared(TrainingSettings, "distillation_weight", 1.0, panel=_TRAIN)
+    label_weight: float = shared(TrainingSettings, "label_weight", panel=_TRAIN)
     group_by_length: bool = shared(TrainingSettings, "group_by_length", True, panel=_TRAIN, flag="--group-by-length/--shuffle")
     order: bool = option(True, "Sort heads and units by importance first.", panel=_TRAIN)
     order_epochs: float = shared(
@@ -276,6 +288,8 @@ class PruneSettings(Trainings, LargeModelSettings):
             if out.get(name) is not None:
                 value = out[name]
                 out[name] = [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]
+        if any(text.strip().startswith(PERPLEXITY) for text in out.get("objectives", [])) and out.get("kind") is None:
+            out["kind"] = LANGUAGE  # nothing else has one
         preset = cls.presets[out.get("preset", "default")]
         if "seconds" in out and out.get("trials") == preset.get("trials"):
             out["trials"] = MOST_TRIALS
@@ -321,12 +335,7 @@ class PruneSettings(Trainings, LargeModelSettings):
             found += method_faults(self)
         if self.method in catalogue.names("method", self.verb) and self.strategy in catalogue.names("strategy", self.verb):
             found += [f"`{name}` cannot be set: {why}." for name, why in self.unused().items() if self.sound(name)]
-        parsed = [o for o in (tried(Objective.parse, text, serving(self.verb)) for text in self.objectives) if o is not None]
-        names = [o.name for o in parsed]
-        if len(set(names)) < len(names):
-            found.append(f"an objective is named twice: {', '.join(self.objectives)}.")
-        if len(parsed) == len(self.objectives) and (not names or names[0] != "error"):
-            found.append(f"the first objective must be `error`, got `{names[0] if names else ''}`. Costs come after it.")
+        found += objective_faults(self.objectives, self.kind)
         if self.distillation == "authors" and not self.squared_temperature:
             found.append("`squared_temperature` cannot be off where `distillation` is authors: their code multiplies by T².")
         if self.distillation == "authors" and self.strategy == "kd" and self.k == 0:
@@ -375,6 +384,7 @@ class PruneSettings(Trainings, LargeModelSettings):
             max_train=self.max_train,
             max_validation=self.max_validation,
             max_test=self.max_test,
+            separator=self.separator,
         )
 
     def levels(self) -> list[Bound]:

@@ -27,6 +27,7 @@ from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
 from secateur.methods.ordering import scored_batches
+from secateur.objectives import QUALITIES
 from secateur.runs.bounds import check_bounds
 from secateur.runs.progress import Progress
 from secateur.runs.prune.efforts import prune_efforts
@@ -219,14 +220,14 @@ class PruneWork(Measuring):
         several = self._contenders()
         known: dict[str, float] = dict(self.store.get_meta("polishing", {}))
         ways = [
-            Tournament(estimator, self.space, known, lambda found: self.store.set_meta("polishing", found))
+            Tournament(estimator, self.space, known, lambda found: self.store.set_meta("polishing", found), self.run.quality)
             for estimator in self._polishing()
         ]
         for i, (bound, trials) in enumerate(several.items()):
             title, part = f"polishing for {bound} ({i + 1} of {len(several)})", (i / len(several), (i + 1) / len(several))
             with self.progress.bar(title, part) as advance:
                 ends = [way.best(trials, advance) for way in ways]
-            errors = [best.values["error"] if best is not None else math.inf for best, _ in ends]
+            errors = [best.values[self.run.quality] if best is not None else math.inf for best, _ in ends]
             place = errors.index(min(errors))
             best, reason = ends[place]
             if best is None:
@@ -243,11 +244,11 @@ class PruneWork(Measuring):
     def _contenders(self) -> dict[str, list[Trial]]:
         """Level → who meets there."""
         pool = [m.trial for m in self.run.front.pool]
-        floor = self.run.chance["validation"]["error"] if self.run.chance else None
+        floor = self.run.chance["validation"][self.run.quality] if self.run.chance else None
         whole, found = self.run.unpruned["body_parameters"], {}
         for bound in sorted(self.c.levels(), key=lambda bound: bound.resolve(whole)):
             limit = bound.resolve(whole)
-            found[str(bound)] = contenders(pool, self.supernet.shape, limit, floor, self.c.candidates)
+            found[str(bound)] = contenders(pool, self.supernet.shape, limit, floor, self.c.candidates, self.run.quality)
             if not found[str(bound)]:
                 self.note(f"Nothing was found with at most {bound} of the layers' parameters: none was polished there.")
                 del found[str(bound)]
@@ -259,7 +260,7 @@ class PruneWork(Measuring):
         c, trials = self.c, {m.key: m.trial for m in self.run.front.pool}
         batches = list(self.data.batches("validation", c.evaluation_batch))
         several = self.method.teachers()
-        errors = [score(teacher, self.data.task, batches)["error"] for teacher in several]
+        errors = [score(teacher, self.data.task, batches)[self.run.quality] for teacher in several]
         teacher = several[errors.index(min(errors))]
         ways = [(0, c.polishing())]
         if c.variants and can_vary(self.data):
@@ -291,12 +292,12 @@ class PruneWork(Measuring):
         target = self.folder / MEMBERS / key
         shutil.rmtree(target, ignore_errors=True)  # an unfinished earlier try: its result was never stored
         save_checkpoint(self.supernet, plan, target, tokenizer=self.data.tokenizer, model=network)
-        counted = {n: v for n, v in trial.values.items() if n != "error"}
+        counted = {n: v for n, v in trial.values.items() if n not in QUALITIES}
         self.store.add(
             Trial(
                 None,
                 trial.architecture,
-                values={"error": validation["error"], **counted},
+                values={**{n: validation[n] for n in self.data.task.qualities}, **counted},
                 origin=POLISH,
                 details={f"test_{n}": v for n, v in test.items()},
             )

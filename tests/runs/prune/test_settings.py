@@ -54,7 +54,10 @@ def test_what_is_maximised_is_no_cost(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"objectives": ["parameters", "error"]}, "the first objective must be `error`, got `parameters`"),
+        (
+            {"objectives": ["parameters", "error"]},
+            "must be `error`, or a language model's `perplexity`, got `parameters`",
+        ),
         ({"objectives": ["error", "error"]}, "named twice"),
         ({"objectives": 5}, "`5` is not an objective"),
         ({"model": "~nobody-of-this-name/model"}, "`~nobody-of-this-name/model` cannot be used"),
