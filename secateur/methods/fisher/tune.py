@@ -18,8 +18,9 @@ from secateur.anatomy.base import HEADS, UNITS, Anatomy
 from secateur.methods.fisher.fold import fold
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import Supernet
-from secateur.supernet.evaluating import in_evaluation_mode, no_cache
+from secateur.supernet.evaluating import in_evaluation_mode
 from secateur.supernet.ghosts import weight_dim
+from secateur.supernet.recording import LayerCalls, recorded
 
 #: What is added to the squared error is this times the squared distance of the factors from 1.
 DAMPING = 1.0
@@ -55,7 +56,7 @@ def tuned(supernet: Supernet, plan: Plan, batches: Iterable[Mapping[str, torch.T
                 factors[index, by] = found
                 fold(projection, found)
             for one in passes:
-                one.pruned = one.run(small[index], index, one.pruned)
+                one.pruned = one.calls.run(small[index], index, one.pruned)
     return network, factors
 
 
@@ -84,35 +85,13 @@ class _Pass:
 
     whole: torch.Tensor
     pruned: torch.Tensor
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]]
-    #: Which tokens are no padding, (rows, T).
-    tokens: torch.Tensor
-
-    def run(self, layer: nn.Module, index: int, states: torch.Tensor) -> torch.Tensor:
-        args, kwargs = self.calls[index]
-        output = layer(states, *args, **kwargs)
-        first: torch.Tensor = output[0] if isinstance(output, tuple) else output
-        return first
+    calls: LayerCalls
 
 
 def _before_layers(supernet: Supernet, batch: Mapping[str, torch.Tensor]) -> _Pass:
     """A batch before the first layer, where both networks are the same."""
-    states: list[torch.Tensor] = []
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-
-    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        rest = dict(kwargs)
-        states.append(args[0] if args else rest.pop("hidden_states"))
-        calls.append((args[1:], rest))
-
-    handles = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in supernet.layers]
-    try:
-        supernet.model(**no_cache(supernet.model), **{name: value for name, value in batch.items() if name != "labels"})
-    finally:
-        for handle in handles:
-            handle.remove()
-    tokens = batch["attention_mask"].flatten(0, -2).bool()
-    return _Pass(states[0], states[0], calls, tokens)
+    states, calls = recorded(supernet, batch)
+    return _Pass(states[0], states[0], calls)
 
 
 def _errors(
@@ -145,7 +124,7 @@ def _watched(
     layer: nn.Module, anatomy: Anatomy, one: _Pass, index: int, states: torch.Tensor, sub_layers: tuple[str, ...]
 ) -> tuple[dict[str, _Watch], torch.Tensor]:
     """What is seen in sub-layers of a layer, and the layer's output."""
-    watches = {by: _Watch(one.tokens) for by in sub_layers}
+    watches = {by: _Watch(one.calls.tokens) for by in sub_layers}
     handles = []
     try:
         for by, watch in watches.items():
@@ -153,7 +132,7 @@ def _watched(
             for path, _ in getattr(anatomy, f"without_{by}"):
                 handles.append(layer.get_submodule(path).register_forward_pre_hook(watch.begins, with_kwargs=True))
             handles.append(layer.get_submodule(anatomy.output(by).module).register_forward_hook(watch.ends))
-        return watches, one.run(layer, index, states)
+        return watches, one.calls.run(layer, index, states)
     finally:
         for handle in handles:
             handle.remove()
