@@ -14,9 +14,9 @@ sys.path.insert(0, str(HERE.parent.parent))
 from rows import rows_of  # noqa: E402
 
 #: Epochs and learning rate of the unpruned network, and examples that its heads and units are ordered by.
-EPOCHS, LEARNING_RATE, SCORED = 3.0, 5e-5, 512
-#: Examples of all splits: this is scaled down to a CPU.
-CUT = {"max_validation": 800, "max_test": 1400}
+EPOCHS, LEARNING_RATE, SCORED = 2.5, 1e-4, 512
+#: Examples of all splits and tokens of each: this is scaled down to a CPU.
+CUT = {"max_train": 1600, "max_validation": 400, "max_test": 800}
 
 
 @dataclass
@@ -55,11 +55,11 @@ def prepared(model: str, data: str, task: str, work: Path, seed: int = 0) -> Pre
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(1)
-    found = load_task(Path(data) / task, AutoTokenizer.from_pretrained(model), seed=seed, max_length=128, **CUT)
+    found = load_task(Path(data) / task, AutoTokenizer.from_pretrained(model), seed=seed, max_length=64, **CUT)
     folder = work / f"{task}-{seed}"
     if not (folder / "config.json").is_file():
         network = load_model(model, found, seed=seed, device="cpu")
-        fine_tune(network, found, TrainingSettings(epochs=EPOCHS, learning_rate=LEARNING_RATE, seed=seed), work / "training")
+        fine_tune(network, found, TrainingSettings(epochs=EPOCHS, learning_rate=LEARNING_RATE, seed=seed), folder / "training")
         supernet = Supernet(network)
         some = generator(seed, "order").permutation(len(found.train))[:SCORED]
         examples = Examples({name: [values[i] for i in some] for name, values in found.train.columns.items()})
