@@ -56,7 +56,12 @@ def test_kept_layers_stand_for_the_dropped_ones() -> None:
 
 def test_keys_are_of_what_is_kept_and_stood_for() -> None:
     layer = LayerPlan(1, Kept.first(2), Kept.first(6))
-    several = [Block(layer, 1, 2), Block(layer, 1, 3), Block(layer, 0, 2), Block(LayerPlan(2, Kept.first(2), Kept.first(6)), 1, 2)]
+    several = [
+        Block(layer, 1, 2),
+        Block(layer, 1, 3),
+        Block(layer, 0, 2),
+        Block(LayerPlan(2, Kept.first(2), Kept.first(6)), 1, 2),
+    ]
     several.append(Block(LayerPlan(1, Kept.chosen([0, 3]), Kept.first(6)), 1, 2))
     assert len({block.key for block in several}) == len(several)
     assert Block(LayerPlan(1, Kept.chosen([0, 1]), Kept.first(6)), 1, 2).key == several[0].key
