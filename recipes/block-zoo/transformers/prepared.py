@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: a MiniLM that was fine-tuned and ordered, its data, and a table that can be gone on with."""
+"""What the scripts of this folder share: a MiniLM that was fine-tuned and ordered, its data, and rows that are known already."""
 
 from __future__ import annotations
 
