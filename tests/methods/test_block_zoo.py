@@ -1,4 +1,4 @@
-"""Whole runs of the block zoo on toys: trials are what their blocks say, a stopped run ends the same, polishing begins there."""
+"""Whole runs of the block zoo on toys: trials are what their blocks say, a stopped run ends the same, polishing too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: a MiniLM that was fine-tuned and ordered, its data, and rows that are known already."""
+"""What the scripts of this folder share: a MiniLM that was fine-tuned and ordered, its data, and which rows are known."""
 
 from __future__ import annotations
 

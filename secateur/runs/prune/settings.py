@@ -246,11 +246,7 @@ class PruneSettings(Trainings, RunSettings):
         panel=_POLISH,
     )
     polish_zoo: int = option(
-        0,
-        "First distil each layer by itself on so many batches, as block-zoo does; 0: no.",
-        panel=_POLISH,
-        least=0,
-        most=10_000,
+        0, "First distil each layer by itself on so many batches, as block-zoo does.", panel=_POLISH, least=0, most=10_000
     )
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
     measure: bool = option(True, "Measure latency and memory of what was found, on this machine.", panel=_MEASURE)
