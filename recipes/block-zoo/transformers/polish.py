@@ -14,8 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from prepared import HERE, Clock, Prepared, arguments, is_known, part, prepared
-from rows import replace_rows
+from prepared import HERE, Clock, Prepared, add_row, arguments, is_known, is_mine, part, prepared
 
 SIZES, SEEDS, BATCHES = (0.1, 0.2, 0.5), (0, 1), 20
 EXAMPLES, EPOCHS, LEARNING_RATE = 960, 3, 2e-4
@@ -36,18 +35,16 @@ def shape_of(task: Prepared, share: float) -> Any:
     return space.plan(largest_below(space, line, task.supernet.body_parameters, share * whole))
 
 
-def errors(task: Prepared, network: Any, few: Any, seed: int) -> dict[str, float]:
+def errors(network: Any, few: Any, examples: Any, seed: int) -> dict[str, float]:
     """Epochs → error on test data."""
     from secateur.estimators.shared_weights import score
     from secateur.training.fine_tune import fine_tune
     from secateur.training.settings import TrainingSettings
-    from secateur.training.teacher import told
 
     settings = TrainingSettings(
         epochs=EPOCHS, learning_rate=LEARNING_RATE, temperature=2.0, squared_temperature=True, seed=seed
     )
     found = {"epoch 0": score(network, few.task, few.batches("test", 64))["error"]}
-    examples = told(task.supernet.model, few, 64)
     with tempfile.TemporaryDirectory() as scratch:
         for epoch in range(1, EPOCHS + 1):
             fine_tune(network, few, settings, Path(scratch), examples=examples, until=float(epoch))
@@ -58,14 +55,18 @@ def errors(task: Prepared, network: Any, few: Any, seed: int) -> dict[str, float
 def main() -> None:
     from secateur.estimators.layer_zoo.features import drawn_batches
     from secateur.estimators.layer_zoo.zoo import LayerZoo
+    from secateur.training.teacher import told
 
     args = arguments(__doc__)
     table = HERE / f"polish-{args.task}.csv"
     task = prepared(args.model, args.data, args.task, Path(args.work))
     few = part(task.data, EXAMPLES, 0)
+    examples = told(task.supernet.model, few, 64)
     for seed in SEEDS:
         zoo = LayerZoo(task.supernet, drawn_batches(task.data, BATCHES, seed), Path(args.work) / "polish-zoo")
         for share in SIZES:
+            if not is_mine(args.shard, SIZES.index(share)):
+                continue
             plan = shape_of(task, share)
             for start in ("slice", "zoo"):
                 if is_known(table, task=args.task, seed=seed, share=share, start=start):
@@ -74,10 +75,9 @@ def main() -> None:
                 network = zoo.network(plan) if start == "zoo" else task.supernet.extract(plan)
                 began = clock.seconds
                 row: dict[str, Any] = {"task": args.task, "seed": seed, "share": share, "start": start}
-                row |= {"unpruned": task.error, "start seconds": began, **errors(task, network, few, seed)}
+                row |= {"unpruned": task.error, "start seconds": began, **errors(network, few, examples, seed)}
                 row["seconds"] = clock.seconds
-                replace_rows(table, [row], ("task", "seed", "share", "start"))
-                print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+                add_row(table, row, ("task", "seed", "share", "start"))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import sys
 import time
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
-from rows import rows_of  # noqa: E402
+from rows import replace_rows, rows_of  # noqa: E402
 
 #: Epochs and learning rate of the unpruned network, and examples that its heads and units are ordered by.
 EPOCHS, LEARNING_RATE, SCORED = 2.5, 1e-4, 512
@@ -34,7 +35,13 @@ def arguments(about: str | None) -> argparse.Namespace:
     parser.add_argument("--data", required=True, help="a folder of GLUE tasks")
     parser.add_argument("--work", required=True, help="where networks are kept between runs")
     parser.add_argument("--task", required=True)
+    parser.add_argument("--shard", default="0/1", help="several processes share the work: 0/2 and 1/2")
     return parser.parse_args()
+
+
+def is_mine(shard: str, number: int) -> bool:
+    place, count = (int(part) for part in shard.split("/"))
+    return number % count == place
 
 
 def prepared(model: str, data: str, task: str, work: Path, seed: int = 0) -> Prepared:
@@ -95,3 +102,11 @@ class Clock:
 
 def is_known(table: Path, **by: Any) -> bool:
     return any(all(row[name] == str(value) for name, value in by.items()) for row in rows_of(table))
+
+
+def add_row(table: Path, row: dict[str, Any], by: tuple[str, ...]) -> None:
+    """Write a row, one process at a time."""
+    with table.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        replace_rows(table, [row], by)
+    print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}, flush=True)

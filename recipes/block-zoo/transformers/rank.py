@@ -9,14 +9,12 @@ that network as teacher: the error on test data is the truth. Stopped, it goes o
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from prepared import HERE, Clock, Prepared, arguments, is_known, part, prepared
-from rows import replace_rows
+from prepared import HERE, Clock, Prepared, add_row, arguments, is_known, is_mine, part, prepared
 
 NETWORKS, BATCHES = 24, (1, 5, 20)
 #: The training that tells the truth.
@@ -37,11 +35,11 @@ def drawn(shape: Any, count: int) -> Iterator[tuple[str, Any]]:
         yield space.name, plan
 
 
-def proxies(task: Prepared, plan: Any, batches: dict[int, Any], fresh: Path) -> dict[str, float]:
-    """Scores, higher for worse, and the CPU seconds that each takes for a network none of whose layers is known."""
+def proxies(task: Prepared, plan: Any, features: dict[int, tuple[Any, Any]], fresh: Path) -> dict[str, float]:
+    """Scores, higher for worse, and the CPU seconds that each takes for a network none of whose layers is known. `features`:
+    number of batches → batches, and what the teacher makes of them, which is computed once for all networks."""
     from secateur.estimators.layer_zoo.blocks import blocks_of
     from secateur.estimators.layer_zoo.distilling import squared_error
-    from secateur.estimators.layer_zoo.features import Features
     from secateur.estimators.layer_zoo.zoo import LayerZoo
     from secateur.estimators.shared_weights import score
 
@@ -54,62 +52,62 @@ def proxies(task: Prepared, plan: Any, batches: dict[int, Any], fresh: Path) -> 
 
     clock = Clock()
     scored("shared", task.supernet.extract(plan), clock, validation)
-    for count, some in batches.items():
+    for count, (some, seen) in features.items():
         zoo = LayerZoo(task.supernet, some, fresh)
-        zoo.features = Features.of(task.supernet, some)  # once for all networks: not counted
+        zoo.features = seen
         clock = Clock()
         network = zoo.network(plan)
         scored(f"zoo {count}", network, clock, validation)
         distilled = row[f"zoo {count} seconds"]
-        if count == max(batches):
+        if count == max(features):
             clock = Clock()
             scored("same batches", network, clock, some)
             row["same batches seconds"] += distilled - row["shared seconds"]
             blocks, layers = blocks_of(plan, task.supernet.shape.layers), network.base_model.encoder.layer
-            pairs = [(layer, block) for layer, block in zip(layers, blocks, strict=True)]
+            pairs = zip(layers, blocks, strict=True)
             row["squared errors"] = sum(float(squared_error(*pair, zoo.features, 0).detach()) for pair in pairs)
             row["squared errors seconds"] = distilled - row["shared seconds"]
     return row
 
 
-def truth(task: Prepared, network: Any, few: Any) -> dict[str, float]:
-    """The error on test data after a short fine-tuning, and its CPU seconds."""
+def truth(network: Any, few: Any, examples: Any) -> dict[str, float]:
+    """The error on test data after a short fine-tuning on examples that the teacher told of, and its CPU seconds."""
     from secateur.estimators.shared_weights import score
     from secateur.training.fine_tune import fine_tune
     from secateur.training.settings import TrainingSettings
-    from secateur.training.teacher import told
 
     settings = TrainingSettings(
         epochs=EPOCHS, learning_rate=LEARNING_RATE, temperature=2.0, squared_temperature=True, checkpoints=0
     )
     clock = Clock()
     with tempfile.TemporaryDirectory() as scratch:
-        fine_tune(network, few, settings, Path(scratch), examples=told(task.supernet.model, few, 64))
+        fine_tune(network, few, settings, Path(scratch), examples=examples)
     seconds = clock.seconds
     return {"truth": score(network, few.task, few.batches("test", 64))["error"], "truth seconds": seconds}
 
 
 def main() -> None:
-    from secateur.estimators.layer_zoo.features import drawn_batches
+    from secateur.estimators.layer_zoo.features import Features, drawn_batches
+    from secateur.training.teacher import told
 
     args = arguments(__doc__)
     table = HERE / f"rank-{args.task}.csv"
     work = Path(args.work)
     task = prepared(args.model, args.data, args.task, work)
     few = part(task.data, EXAMPLES, 0)
-    batches = {count: drawn_batches(task.data, count, 0) for count in BATCHES}
+    examples = told(task.supernet.model, few, 64)
+    drawn_ones = {count: drawn_batches(task.data, count, 0) for count in BATCHES}
+    features = {count: (some, Features.of(task.supernet, some)) for count, some in drawn_ones.items()}
     whole = task.supernet.body_parameters(task.supernet.whole)
     for number, (space, plan) in enumerate(drawn(task.supernet.shape, NETWORKS)):
-        if is_known(table, task=args.task, number=number):
+        if not is_mine(args.shard, number) or is_known(table, task=args.task, number=number):
             continue
-        fresh = work / "zoo"
-        shutil.rmtree(fresh, ignore_errors=True)  # each network pays for all of its layers
         row: dict[str, Any] = {"task": args.task, "number": number, "space": space, "plan": _text(plan)}
         row["parameters"] = task.supernet.body_parameters(plan) / whole
-        row |= proxies(task, plan, batches, fresh)
-        row |= truth(task, task.supernet.extract(plan), few)
-        replace_rows(table, [row], ("task", "number"))
-        print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+        with tempfile.TemporaryDirectory() as fresh:  # each network pays for all of its layers
+            row |= proxies(task, plan, features, Path(fresh))
+        row |= truth(task.supernet.extract(plan), few, examples)
+        add_row(table, row, ("task", "number"))
 
 
 def _text(plan: Any) -> str:
