@@ -17,7 +17,7 @@ from typing import Any
 from prepared import HERE, Clock, Prepared, add_row, arguments, is_known, is_mine, part, prepared
 
 SIZES, SEEDS, BATCHES = (0.1, 0.2, 0.5), (0, 1), 20
-EXAMPLES, EPOCHS, LEARNING_RATE = 960, 3, 2e-4
+EXAMPLES, EPOCHS, LEARNING_RATE = 640, 3, 2e-4
 
 
 def shape_of(task: Prepared, share: float) -> Any:

@@ -18,7 +18,7 @@ from prepared import HERE, Clock, Prepared, add_row, arguments, is_known, is_min
 
 NETWORKS, BATCHES = 24, (1, 5, 20)
 #: The training that tells the truth.
-EXAMPLES, EPOCHS, LEARNING_RATE = 480, 2.0, 1e-4
+EXAMPLES, EPOCHS, LEARNING_RATE = 320, 2.0, 1e-4
 
 
 def drawn(shape: Any, count: int) -> Iterator[tuple[str, Any]]:
