@@ -20,6 +20,8 @@ from secateur.rng import generator  # noqa: E402
 from secateur.tables.ranking import kendall, rank  # noqa: E402
 
 PAGE, TASKS, SAMPLES = HERE.parent / "transformers.md", {"stsb": "STS-B", "mrpc": "MRPC"}, 2000
+#: Below so many networks there is no line of correlations.
+FEWEST = 8
 #: Column → what the page calls it.
 PROXIES = {
     "parameters": "parameters",
@@ -38,11 +40,27 @@ def scores(rows: list[dict[str, str]], proxy: str) -> np.ndarray:
     return found if proxy == "parameters" else -found
 
 
+def networks() -> str:
+    """Each network that was fine-tuned, the smallest first."""
+    lines = []
+    for task, shown in TASKS.items():
+        rows = sorted(rows_of(HERE / f"rank-{task}.csv"), key=lambda row: float(row["parameters"]))
+        names = ("shared", "zoo 1", "zoo 5", "zoo 20", "truth")
+        for row in rows:
+            size, seconds = f"{100 * float(row['parameters']):.0f} %", f"{float(row['zoo 20 seconds']):.1f}"
+            errors = [f"{float(row[name]):.3f}" for name in names]
+            lines.append([shown, row["space"], size, *errors, seconds, f"{float(row['truth seconds']):.1f}"])
+    header = ["task", "space", "size", "shared weights", "zoo, 1 batch", "5", "20", "fine-tuned"]
+    return markdown([*header, "CPU seconds: zoo, 20", "fine-tuning"], lines)
+
+
 def ranking() -> str:
     """Rank correlations with the error after fine-tuning, and what a candidate costs."""
     lines = []
     for task, shown in TASKS.items():
         rows = rows_of(HERE / f"rank-{task}.csv")
+        if len(rows) < FEWEST:
+            continue
         true = np.array([float(row["truth"]) for row in rows])
         for proxy, name in PROXIES.items():
             (found,) = rank(true, scores(rows, proxy), shares=(1.0,), rng=generator(0, task, proxy), samples=SAMPLES)
@@ -90,7 +108,7 @@ def _place(row: dict[str, str]) -> tuple[float, str]:
     return float(row["share"]), row["start"]
 
 
-TABLES: dict[str, Callable[[], str]] = {"ranking": ranking, "polishing": polishing}
+TABLES: dict[str, Callable[[], str]] = {"networks": networks, "ranking": ranking, "polishing": polishing}
 
 
 def filled(text: str) -> str:

@@ -9,7 +9,7 @@ from secateur.errors import EvaluationFailure
 from secateur.estimators.layer_zoo.blocks import Block
 from secateur.estimators.layer_zoo.features import Features
 
-#: Of Adam, at the first step; it falls to nothing in a line. Chosen on STS-B: recipes/block-zoo/transformers.md.
+#: Of Adam, at the first step; it falls to nothing in a line. Not tuned: recipes/block-zoo/transformers/tune.py would.
 LEARNING_RATE = 1e-3
 
 
