@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,7 @@ def is_known(table: Path, **by: Any) -> bool:
 
 def add_row(table: Path, row: dict[str, Any], by: tuple[str, ...]) -> None:
     """Write a row, one process at a time."""
-    with table.with_suffix(".lock").open("w") as lock:
+    with (Path(tempfile.gettempdir()) / f"{table.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         replace_rows(table, [row], by)
     print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}, flush=True)
