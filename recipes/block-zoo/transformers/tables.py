@@ -71,7 +71,7 @@ def ranking() -> str:
         seconds = f"{np.mean([float(row['truth seconds']) for row in rows]):.1f}"
         lines.append([f"{shown}, {len(rows)} networks", "fine-tuning itself", "", "", "", seconds])
     header = ["task", "proxy", "Spearman (95 %)", "Kendall's τ (95 %)", "τ − that of shared weights (95 %)", "CPU seconds"]
-    return markdown(header, lines)
+    return markdown(header, lines) if lines else f"Fewer than {FEWEST} networks of each task: no correlations."
 
 
 def difference(rows: list[dict[str, str]], true: np.ndarray, proxy: str) -> str:
