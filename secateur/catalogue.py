@@ -143,6 +143,7 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "learned-masks": Entry(
             "secateur.methods.learned_masks.method:LearnedMasks", "masks learnt end to end, HM-NAS", ("prune",)
         ),
+        "block-zoo": Entry("secateur.methods.block_zoo:BlockZoo", "layers distilled one by one, assembled", ("prune",)),
     },
     "backbone": {
         "gpt2": Entry("secateur.decoders.gpt2:DecoderGpt2ForCausalLM", "GPT-2", ("design",)),

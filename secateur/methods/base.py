@@ -27,7 +27,7 @@ Rows = list[dict[str, float]]
 TRIALS = "trials"
 #: Settings of `secateur prune` that some methods use and others do not.
 SOME: tuple[str, ...] = ("strategy", "k", "depths", "order", "order_epochs", "learning_rate", "trial_epochs", "drop", "masks")
-SOME += ("mask_epochs", "mask_budget", "mask_learning_rate", "mask_weights")
+SOME += ("mask_epochs", "mask_budget", "mask_learning_rate", "mask_weights", "zoo_batches")
 
 
 class Bench(Protocol):

@@ -9,35 +9,22 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from safetensors.numpy import load_file
 
 from secateur.architecture import Architecture
 from secateur.estimators.base import Estimator
-from secateur.methods.base import Step
-from secateur.methods.ordering import order_by_importance
+from secateur.methods.ordered_first import OrderedFirst
 from secateur.methods.standard import Standard
 from secateur.spaces.pruning.sizes import largest_below
-from secateur.supernet import Order, Supernet, reorder
-from secateur.supernet.order import ORDER
 from secateur.training.teacher import taught_by
 
 
-class OneShot(Standard):
+class OneShot(OrderedFirst, Standard):
     """For each level some shapes of about that size, from all layers down to half of them: nothing is searched."""
 
     spaces = ("small",)
     lists = True
     budgets = False
     uses: ClassVar[tuple[str, ...]] = (*Standard.uses, "candidates")
-
-    def network(self) -> Supernet:
-        supernet = super().network()
-        if self.bench.done("order"):
-            reorder(supernet, Order.from_arrays(load_file(self.bench.networks / ORDER)))
-        return supernet
-
-    def stages(self) -> list[Step]:
-        return [*super().stages(), ("order", lambda: order_by_importance(self.bench))]
 
     def candidates(self) -> list[Architecture]:
         """One of each level before the second of each."""
@@ -64,9 +51,6 @@ class OneShot(Standard):
     def estimators(self) -> list[Estimator]:
         bench = self.bench  # the network that is sliced is also the teacher
         return [self._fine_tuned(bench.supernet, **taught_by(bench.supernet.model, bench.data, bench.c.evaluation_batch))]
-
-    def passes(self) -> dict[str, float]:
-        return {**super().passes(), "order": 3.0 * min(self.bench.c.importance_examples, len(self.bench.data.train))}
 
     @property
     def expected(self) -> float:

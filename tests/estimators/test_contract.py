@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ from secateur.estimators.cost import Cost, DecoderCost
 from secateur.estimators.decoder_latency import DecoderParts
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.latency_model import FitReport, LatencyModel, PredictedLatency
+from secateur.estimators.layer_zoo.error import LayerZooError
+from secateur.estimators.layer_zoo.features import drawn_batches
+from secateur.estimators.layer_zoo.zoo import LayerZoo
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.memory_model import PredictedMemory
 from secateur.estimators.proxies import ProxyEstimator
@@ -41,6 +45,12 @@ def shared_weights() -> tuple[Make, Any]:
     supernet, data = Supernet(toy_model("bert")), toy_task_data(examples=6)
     space = Small(supernet.shape)
     return lambda: SharedWeightsError(supernet, space, data), space.sample_many(4, generator(0))
+
+
+def layer_zoo(folder: Path) -> tuple[Make, Any]:
+    supernet, data = Supernet(toy_model("bert")), toy_task_data(examples=12)
+    space, batches = Small(supernet.shape), drawn_batches(data, 2, 0)
+    return lambda: LayerZooError(LayerZoo(supernet, batches, folder), space, data), space.sample_many(4, generator(0))
 
 
 def decoders(make: Make) -> tuple[Make, Any]:
@@ -73,10 +83,12 @@ ESTIMATORS: dict[str, Callable[[], tuple[Make, Any]]] = {
 
 
 class TestContract(EstimatorContract):
-    @pytest.fixture(params=[*ESTIMATORS, "latency", "memory"])
-    def given(self, request: pytest.FixtureRequest, toy: Any, bert: Any, measuring: Any) -> tuple[Make, Any]:
+    @pytest.fixture(params=[*ESTIMATORS, "layer zoo", "latency", "memory"])
+    def given(self, request: pytest.FixtureRequest, toy: Any, bert: Any, measuring: Any, tmp_path: Path) -> tuple[Make, Any]:
         if request.param in ESTIMATORS:
             return ESTIMATORS[request.param]()
+        if request.param == "layer zoo":
+            return layer_zoo(tmp_path)
         measuring(lambda network: 0.001 * network.config.num_hidden_layers)
         kind = LatencyEstimator if request.param == "latency" else MemoryEstimator
         return lambda: kind(bert, SETUP), [toy(1), toy(0), toy(2)]

@@ -6,7 +6,7 @@ are nearest to the unpruned network's on some examples, by linear least squares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ from secateur.anatomy.base import HEADS, UNITS, has_module
 from secateur.methods.fisher.fold import fold
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import Supernet
-from secateur.supernet.evaluating import in_evaluation_mode, no_cache
+from secateur.supernet.evaluating import in_evaluation_mode
 from secateur.supernet.ghosts import weight_dim
+from secateur.supernet.recording import LayerCalls, recorded
 
 #: What is added to the squared error is this times the squared distance of the factors from 1.
 DAMPING = 1.0
@@ -58,7 +59,7 @@ def tuned(supernet: Supernet, plan: Plan, batches: Iterable[Mapping[str, torch.T
                 factors[index, by] = found
                 fold(projection, found)
             for one in passes:
-                one.pruned = one.run(small[index], index, one.pruned)
+                one.pruned = one.calls.run(small[index], index, one.pruned)
     return network, factors
 
 
@@ -87,47 +88,13 @@ class _Pass:
 
     whole: torch.Tensor
     pruned: torch.Tensor
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]]
-    #: Which tokens are no padding, (rows, T).
-    tokens: torch.Tensor
-    #: What the model does to the first layer's output before the second layer.
-    after_first: Callable[[torch.Tensor], torch.Tensor] | None = None
-
-    def run(self, layer: nn.Module, index: int, states: torch.Tensor) -> torch.Tensor:
-        args, kwargs = self.calls[index]
-        output = layer(states, *args, **kwargs)
-        first: torch.Tensor = output[0] if isinstance(output, tuple) else output
-        return self.after_first(first) if self.after_first and index == 0 else first
+    calls: LayerCalls
 
 
 def _before_layers(supernet: Supernet, batch: Mapping[str, torch.Tensor]) -> _Pass:
     """A batch before the first layer, where both networks are the same."""
-    states: list[torch.Tensor] = []
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-
-    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        rest = dict(kwargs)
-        states.append(args[0] if args else rest.pop("hidden_states"))
-        calls.append((args[1:], rest))
-
-    handles = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in supernet.layers]
-    between, found = supernet.after_first, list[Callable[[torch.Tensor], torch.Tensor]]()
-    if between is not None:
-
-        def note(module: nn.Module, args: tuple[Any, ...]) -> None:
-            found.append(lambda states: module(args[0], states, *args[2:]))
-
-        handles.append(between.register_forward_pre_hook(note))
-    try:
-        supernet.model(**no_cache(supernet.model), **{name: value for name, value in batch.items() if name != "labels"})
-    finally:
-        for handle in handles:
-            handle.remove()
-    if "attention_mask" in batch:
-        tokens = batch["attention_mask"].flatten(0, -2).bool()
-    else:  # an image has no padding
-        tokens = torch.ones(states[0].shape[:2], dtype=torch.bool, device=states[0].device)
-    return _Pass(states[0], states[0], calls, tokens, found[0] if found else None)
+    states, calls = recorded(supernet, batch)
+    return _Pass(states[0], states[0], calls)
 
 
 def _errors(
@@ -173,7 +140,7 @@ def _watched(
         for by in sub_layers:
             # The residual of attention is what the layer reads. A norm between projection and residual leaves none to speak of.
             reads_input = (by == HEADS or parallel) and not anatomy.sandwiched
-            watch = watches[by] = _Watch(one.tokens, states if reads_input else None)
+            watch = watches[by] = _Watch(one.calls.tokens, states if reads_input else None)
             attention = anatomy.output(HEADS).module
             if by == UNITS and parallel and has_module(layer, attention):  # both are added to one residual, attention first
                 handles.append(layer.get_submodule(attention).register_forward_hook(watch.adds))
@@ -182,7 +149,7 @@ def _watched(
                 for path, _ in anatomy.without_units:
                     handles.append(layer.get_submodule(path).register_forward_pre_hook(watch.begins, with_kwargs=True))
             handles.append(layer.get_submodule(anatomy.output(by).module).register_forward_hook(watch.ends))
-        return watches, one.run(layer, index, states)
+        return watches, one.calls.run(layer, index, states)
     finally:
         for handle in handles:
             handle.remove()

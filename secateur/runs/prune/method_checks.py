@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What is read only where a searcher chooses; by those with rungs; where something is polished, or heads and units are ordered.
 CHOOSING = ("searcher", "aimed", "population", "sample")
 RUNGS = ("r_min", "eta", "rung_order")
-POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants", "masks")
+POLISHING = ("candidates", "polish_epochs", "polish_learning_rate", "variants", "masks", "polish_zoo")
 ORDERING = ("order_epochs", "order_learning_rate")
 #: What is read where networks are trained by themselves.
 TUNING = ("lora_rank",)
@@ -55,7 +55,9 @@ def unused(c: PruneSettings) -> dict[str, str]:
         why |= dict.fromkeys(RUNGS, "only searchers that stop trainings early have rungs, such as mo-asha")
     if not c.polish:
         why |= {name: "nothing is polished" for name in POLISHING if name != "candidates" or name not in kind.uses}
-    elif not masks_may_join(c):
+    elif kind.own:
+        why["polish_zoo"] = "what is polished has weights of its own already"
+    if c.polish and not masks_may_join(c):
         why.setdefault("masks", "none join where ranges are given, or one network begins at each size")
     if not c.polish and "order" in kind.uses:  # a super-network and nothing else
         why |= dict.fromkeys(TUNING, "no network is trained by itself")

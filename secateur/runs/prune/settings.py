@@ -180,6 +180,7 @@ class PruneSettings(Trainings, LargeModelSettings):
         0.02, "Learning rate of masks, whose scores begin between 0 and 1.", panel=_SEARCH, above=0, most=10
     )
     mask_weights: bool = option(True, "Train weights with the masks; as published they wait until after.", panel=_SEARCH)
+    zoo_batches: int = option(20, "Batches that block-zoo distils a layer on.", panel=_SEARCH, least=1, most=10_000)
     drop: str = option("top", "Which layers layer-drop drops first.", panel=_SEARCH, known=DROPS)
     candidates: int = option(
         4,
@@ -252,6 +253,9 @@ class PruneSettings(Trainings, LargeModelSettings):
         None,
         about="Learning rate of these; by default 2e-4 in fewer than 1,000 steps, otherwise 1e-4.",
         panel=_POLISH,
+    )
+    polish_zoo: int = option(
+        0, "First distil each layer by itself on so many batches, as block-zoo does.", panel=_POLISH, least=0, most=10_000
     )
     evaluation_batch: int = option(64, "Examples per batch when scoring.", panel=_MEASURE, least=1, most=MOST_BATCH)
     measure: bool = option(True, "Measure latency and memory of what was found, on this machine.", panel=_MEASURE)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from secateur.architecture import Architecture
 from secateur.catalogue import find, find_searcher, with_budgets
 from secateur.checkpoints.carried import carry
 from secateur.checkpoints.tokenizers import tokenizer_of
@@ -23,6 +24,7 @@ from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
 from secateur.export.verify import longest_text
 from secateur.methods.base import Method
+from secateur.methods.block_zoo import zoo_of
 from secateur.methods.fine_tuned_first import SCRATCH
 from secateur.methods.fisher.error import TunedMasksError
 from secateur.methods.fisher.sizes import MOST_UNITS, masks_by_information
@@ -255,9 +257,18 @@ class PruneWork(Measuring):
         return found
 
     def _polishing(self) -> list[FineTuned]:
-        """Fine-tuning from the weights that the search scored, taught by the best of the method's teachers; and where variants
-        of texts are asked for, the same with these and as much again to read."""
+        """Fine-tuning from the weights that the search scored (where that is asked for, from slices whose layers are distilled
+        one by one), taught by the best of the method's teachers; and where variants of texts are asked for, the same with these
+        and as much again to read."""
         c, trials = self.c, {m.key: m.trial for m in self.run.front.pool}
+        zoo = zoo_of(self, c.polish_zoo) if c.polish_zoo else None
+
+        def start(architecture: Architecture) -> Any:
+            trial = trials[architecture.key]
+            if zoo is None or self.run.has_own(trial):
+                return self.run.network(self.supernet, trial)
+            return zoo.network(self.run.plan(architecture))
+
         batches = list(self.data.batches("validation", c.evaluation_batch))
         several = self.method.teachers()
         errors = [score(teacher, self.data.task, batches)[self.run.quality] for teacher in several]
@@ -267,7 +278,7 @@ class PruneWork(Measuring):
             ways.append((c.variants, replace(c.polishing(), epochs=2 * c.polish_epochs / (1 + c.variants))))
         return [
             FineTuned(
-                lambda architecture: self.run.network(self.supernet, trials[architecture.key]),
+                start,
                 self.data,
                 settings,
                 self.networks / SCRATCH / f"{POLISH}-{variants}",
