@@ -34,8 +34,8 @@ CATALOGUE: dict[str, dict[str, Entry]] = {
         "nasbench101": Entry("secateur.spaces.cells:NasBench101", "graphs of up to 7 nodes and 9 edges", ("bench",)),
         "nasbench201": Entry("secateur.spaces.cells:NasBench201", "five operations on six edges", ("bench",)),
         "darts": Entry("secateur.spaces.cells:Darts", "a normal and a reduction cell", ("bench",)),
-        "mobilenet": Entry("secateur.spaces.mobilenet:Mobilenet", "MobileNetV3 for images, layer by layer", ("images",)),
         "cate-outside": Entry("secateur.spaces.cells:CateOutside", "larger cells than encodings were trained on", ("bench",)),
+        "mobilenet": Entry("secateur.spaces.mobilenet:Mobilenet", "MobileNetV3 for images, layer by layer", ("images",)),
     },
     "searcher": {
         "random": Entry("secateur.search:Random", "random draws"),

@@ -24,7 +24,8 @@ def test_every_entry_can_be_found_and_says_what_it_is_about(kind: str, name: str
 
 
 def test_names_serve_jobs() -> None:
-    assert catalogue.names("space") == tuple(n for job in ("prune", "design", "bench") for n in catalogue.names("space", job))
+    jobs = ("prune", "design", "bench", "images")
+    assert catalogue.names("space") == tuple(n for job in jobs for n in catalogue.names("space", job))
     assert catalogue.names("space", "bench") == ("nasbench101", "nasbench201", "darts", "cate-outside")
     assert "decoder" not in catalogue.names("space", "prune")
     assert catalogue.names("space", "design") == ("decoder",)
@@ -49,7 +50,7 @@ def test_names_serve_jobs() -> None:
 
 def test_jobs_are_verbs() -> None:
     jobs = {job for entries in catalogue.CATALOGUE.values() for entry in entries.values() for job in entry.serves}
-    assert jobs - {"cli", "bench"} <= set(catalogue.names("run"))
+    assert jobs - {"cli", "bench", "images"} <= set(catalogue.names("run"))
     assert any(verb.startswith("bench ") for verb in catalogue.names("verb"))
     assert set(catalogue.names("run")) == set(catalogue.names("work")) == set(catalogue.names("report"))
     assert set(catalogue.names("run")) <= set(catalogue.names("verb"))

@@ -93,13 +93,17 @@ def bootstrapped(values: dict[str, np.ndarray], names: tuple[str, ...], final: s
     """Name → its correlation in each of the resamples, which are the same for all names: differences are paired."""
     count, rng = len(values[final]), generator(0, "block zoo", final)
     drawn = rng.integers(0, count, size=(SAMPLES, count))
-    return {name: np.array([_ranked(values[name][rows], values[final][rows]) for rows in drawn]) for name in names}
+    wanted = _standardised(values[final][drawn])
+    # A network without a score counts as the worst.
+    return {name: (_standardised(np.nan_to_num(values[name], nan=-np.inf)[drawn]) * wanted).mean(axis=1) for name in names}
 
 
-def _ranked(one: np.ndarray, other: np.ndarray) -> float:
-    there = np.isfinite(one) & np.isfinite(other)
-    a, b = rankdata(one[there]), rankdata(other[there])
-    return 0.0 if np.ptp(a) == 0 or np.ptp(b) == 0 else float(np.corrcoef(a, b)[0, 1])
+def _standardised(values: np.ndarray) -> np.ndarray:
+    """The ranks in each row (samples, networks), with mean 0 and deviation 1; zeros where all are equal."""
+    ranks = rankdata(values, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    deviation = ranks.std(axis=1, keepdims=True)
+    return ranks / np.where(deviation == 0, 1, deviation)
 
 
 def _seconds(folder: Path = HERE) -> dict[str, float]:

@@ -27,7 +27,7 @@ def test_correlations_are_those_of_ranks(load_recipe: Any) -> None:
     # ranks 1 2 3 4 and 1 3 2 4: 1 − 6 · 2 / (4 · 15)
     assert tables.correlation(one, other) == pytest.approx(0.8)
     assert tables.correlation(one, np.ones(5)) == 0.0
-    values = {"a": other, "final": other, "b": -other}
+    values = {"a": other, "final": other, "b": -2 * other}
     drawn = tables.bootstrapped(values, ("a", "b"), "final")
     assert np.allclose(drawn["a"], 1.0)
     assert np.allclose(drawn["b"], -1.0)

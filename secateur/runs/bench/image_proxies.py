@@ -18,7 +18,7 @@ from secateur.report.terminal import say
 from secateur.report.text_table import print_table, table_blocks
 from secateur.rng import generator
 from secateur.runs.progress import Progress
-from secateur.settings import MOST_BATCH, Settings, option
+from secateur.settings import MOST_BATCH, MOST_EXAMPLES, Settings, option
 from secateur.spaces.mobilenet import Mobilenet
 from secateur.spaces.mobilenet_sizes import ImageSizes, macs, parameters
 from secateur.tables import rank
@@ -52,7 +52,7 @@ class ImageProxySettings(Settings):
     factor: float = option(0.25, "Widths of the networks, as a share of MobileNetV3's.", above=0, most=10, panel="Images")
     batches: int = option(20, "Batches that the block zoo is distilled on.", least=1, most=100_000, panel="Images")
     examples: int = option(64, "Images per batch.", least=2, most=MOST_BATCH, panel="Images")
-    max_train: int | None = option(None, "Use at most this many training images.", least=1, panel="Images")
+    max_train: int | None = option(None, "Use at most this many training images.", least=1, most=MOST_EXAMPLES, panel="Images")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ WITH_WEIGHTS = [name for name, found in PROXIES.items() if found.weights]
 
 
 def test_the_table():
-    scores = {name for name, quantity in QUANTITIES.items() if quantity.direction == "max"}
+    # The block zoo is no score of an untrained network: it needs a trained reference.
+    scores = {name for name, quantity in QUANTITIES.items() if quantity.direction == "max"} - {"block_zoo"}
     assert set(PROXIES) == {*scores, "parameters", "macs"}
     assert all(found.name == name for name, found in PROXIES.items())
     assert scores - set(serving("design")) == {"decoder_macs"}
