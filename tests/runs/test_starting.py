@@ -13,7 +13,7 @@ import yaml
 
 from secateur.errors import BoundError, ConfigurationError, MeasurementError, Stopped, StudyError
 from secateur.runs.folder import open_run
-from secateur.runs.stages import Work
+from secateur.runs.stages import SearchWork
 from secateur.runs.starting import next_folder
 from secateur.study import RunLock
 from secateur.verbs.resume import resume
@@ -235,10 +235,10 @@ def test_of_several_processes_one_starts(quick_design: Any, tmp_path: Path) -> N
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, once_begun: bool = True) -> None:
-    def fail(self: Work, *_: Any) -> None:
+    def fail(self: SearchWork, *_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(Work, "_search" if once_begun else "before_stages", fail)
+    monkeypatch.setattr(SearchWork, "_search" if once_begun else "before_stages", fail)
 
 
 def test_how_to_go_on_is_said(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def test_how_to_go_on_is_said(quick_design: Any, tmp_path: Path, monkeypatch: py
 
 def test_where_no_stage_has_begun_nothing_is_left(quick_design: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, MeasurementError("unsteady"), once_begun=False)
-    monkeypatch.setattr("secateur.runs.design.stages.DesignWork.before_stages", Work.before_stages)
+    monkeypatch.setattr("secateur.runs.design.stages.DesignWork.before_stages", SearchWork.before_stages)
     with pytest.raises(MeasurementError):
         quick_design(tmp_path / "run", **COUNTED)
     assert not (tmp_path / "run").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,11 +117,12 @@ class CellsWork(Work):
         """Score every network on the test data, once."""
         supernet = self._new()
         load_state(supernet, self.folder / SUPERNET / WEIGHTS)
-        networks: dict[str, Callable[[], Any]] = {"super-network": lambda: supernet}
+        scores = {"super-network": score_images(supernet, self.data, "test")}
         folders = {"derived": DERIVED, "fine-tuned": NETWORK, **CONTROLS}
         for name in (row["network"] for row in self.store.get_meta("networks") if row["network"] in folders):
-            networks[name] = lambda name=name: load_network(self.folder / folders[name]).to(self.device)
-        self.store.set_meta("network_tests", {name: score_images(make(), self.data, "test") for name, make in networks.items()})
+            network = load_network(self.folder / folders[name]).to(self.device)
+            scores[name] = score_images(network, self.data, "test")
+        self.store.set_meta("network_tests", scores)
 
     # What they share
 
