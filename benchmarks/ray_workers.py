@@ -95,7 +95,7 @@ def seconds(recipe: Recipe, workers: int, trials: int, objectives: tuple[Objecti
 def main() -> None:
     given = arguments(__doc__ or "")
     os.environ["OMP_NUM_THREADS"] = "1"
-    repeats, trials, examples, calls = (1, 2, 8, 5) if given.quick else (3, 24, 400, 300)
+    repeats, trials, examples, calls = (1, 2, 8, 5) if given.quick else (2, 16, 60, 150)
     report = Report(given.quick)
     cluster = RayCluster(workers=2)
     ratios, alone = [], []

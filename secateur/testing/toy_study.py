@@ -248,4 +248,4 @@ def main(folder: Path, trials: int, workers: int, address: str | None = None) ->
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:4]), *sys.argv[4:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

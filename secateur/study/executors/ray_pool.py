@@ -219,18 +219,19 @@ class RayPool:
 class _Lines:
     """What the workers of all nodes print, as Ray brings it to the driver."""
 
+    _streams: Any = None
+
     def __init__(self, cluster: RayCluster) -> None:
         self._heard: deque[Mapping[str, Any]] = deque()
         self._job = cluster.ray.get_runtime_context().get_job_id()
-        try:
-            from ray._private.ray_logging import global_worker_stdstream_dispatcher as streams
-        except ImportError:  # of another version: there Ray prints the lines, with the worker before each
-            streams = None
-        self._streams: Any = streams
-        if streams is not None:
-            streams.add_handler(str(id(self)), self._heard.append)
+        # Not a public part of Ray: where another version lacks it, Ray prints the lines, with the worker before each.
+        with suppress(ImportError):
+            logging = import_module("ray._private.ray_logging")
+            self._streams = getattr(logging, "global_worker_stdstream_dispatcher", None)
+        if self._streams is not None:
+            self._streams.add_handler(str(id(self)), self._heard.append)
             if cluster.own:  # what is in the log need not go through the progress bar as well
-                streams.remove_handler("ray_print_logs")
+                self._streams.remove_handler("ray_print_logs")
 
     def tell(self, note: Note) -> None:
         """Tell what was heard since."""
