@@ -94,7 +94,7 @@ INSIDE = {
 }
 #: The walk of a job, file by file.
 JOB = [
-    ["fitting", "large_settings", "method_checks", "objective_checks", "presets", "trainings", "searching"],
+    ["data_settings", "fitting", "large_settings", "method_checks", "objective_checks", "presets", "trainings", "searching"],
     ["settings"],
     ["forms"],
     ["baselines", "efforts", "polishing", "prediction", "proxies", "training"],

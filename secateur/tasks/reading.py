@@ -66,8 +66,8 @@ def load_task(
     source = resolve(data)
     prepare_tokenizer(tokenizer)
     if source.language(kind):
-        shares = (validation_share, test_share)
-        found = _load_language(source, tokenizer, chosen_text, kind, seed, max_length, shares, limits, separator)
+        ends = (validation_share, test_share)
+        found = _load_language(source, tokenizer, chosen_text, kind, seed, max_length, ends, limits, separator)
         return replace(found, task=found.task.scored_by(metric))
 
     tables = read(source)

@@ -18,6 +18,7 @@ from secateur.methods.learned_masks.ways import SCHEDULE
 from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
 from secateur.objectives import PERPLEXITY, Bound, Objective, bound_on, serving
 from secateur.paths import checked
+from secateur.runs.prune.data_settings import DataSettings
 from secateur.runs.prune.large_settings import LargeModelSettings
 from secateur.runs.prune.method_checks import method_faults, unused
 from secateur.runs.prune.objective_checks import LANGUAGE, objective_faults
@@ -26,15 +27,13 @@ from secateur.runs.prune.trainings import Trainings
 from secateur.runs.settings import Faults
 from secateur.search.best_first import ORDERS
 from secateur.search.stopping import Stopping
-from secateur.settings import DAY, MOST_BATCH, MOST_EXAMPLES, MOST_TOKENS, MOST_TRIALS, option, shared
+from secateur.settings import DAY, MOST_BATCH, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
-from secateur.tasks import ERRORS, PAPERS, TaskData, check_data, load_task
-from secateur.tasks.language_modelling import SEPARATORS
+from secateur.tasks import TaskData, check_data, load_task
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
-_DATA, _SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
-    "The data",
+_SPACE, _TRAIN, _SEARCH, _POLISH, _MEASURE = (
     "The space",
     "Training the super-network",
     "The search",
@@ -62,7 +61,7 @@ def _absolute(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneSettings(Trainings, LargeModelSettings):
+class PruneSettings(Trainings, DataSettings, LargeModelSettings):
     """The defaults are what worked best in our measurements: recipes/prune-minilm has the tables."""
 
     verb: ClassVar[str] = "prune"
@@ -78,33 +77,6 @@ class PruneSettings(Trainings, LargeModelSettings):
     )
     text: list[str] | None = option(None, "Column with the text; give it twice for pairs.")
     label: str | None = option(None, "Column with the label.")
-    kind: str | None = option(
-        None,
-        "classification, regression, multiple_choice or language_modelling; inferred from the data by default.",
-        panel=_DATA,
-    )
-    metric: str | None = option(
-        None,
-        "What `error` is 1 minus of: accuracy, f1, matthews, spearman, pearson, token_accuracy, or papers (what the pruning "
-        "papers report); by default the task's main metric.",
-        panel=_DATA,
-        known=(*dict.fromkeys(name for names in ERRORS.values() for name in names), PAPERS),
-    )
-    max_length: int = option(128, "Longer texts are cut to this many tokens.", panel=_DATA, least=1, most=MOST_TOKENS)
-    separator: str | None = option(
-        None,
-        "What stands between documents in language modelling: the tokenizer's token that ends a text (eos, the usual one) or "
-        "begins it (bos), or a newline. Documents are rows of tables, files, and what <|endoftext|> ends.",
-        panel=_DATA,
-        known=SEPARATORS,
-    )
-    max_train: int | None = option(None, "Train on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
-    max_validation: int | None = option(
-        None, "Validate on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES
-    )
-    max_test: int | None = option(None, "Test on at most this many examples.", panel=_DATA, least=1, most=MOST_EXAMPLES)
-    validation_share: float = option(0.3, "Share of the training data used for validation.", panel=_DATA, above=0, below=1)
-    test_share: float = option(0.2, "Share held out for testing if the data have no test set.", panel=_DATA, above=0, below=1)
     space: str | None = option(
         None, f"{explained('space', 'prune')}; by default small, or what the method prunes in where that is another."
     )
