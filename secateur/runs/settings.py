@@ -13,7 +13,7 @@ from secateur.catalogue import find_searcher, listed
 from secateur.devices.setup import device_fault
 from secateur.errors import ConfigurationError, SecateurError, StudyError, UnknownNameError, one_line
 from secateur.paths import reason
-from secateur.settings import MOST_THREADS, MOST_TRIALS, Settings, fits, option
+from secateur.settings import DAY, MOST_THREADS, MOST_TRIALS, Settings, fits, option
 from secateur.study.executors.settings import EXECUTORS, MOST_WORKERS, executor_faults
 from secateur.study.opening import MEMORY, open_store
 from secateur.writing import write_whole
@@ -52,7 +52,7 @@ class RunSettings(Settings):
         panel="The search",
     )
     store_patience: float = option(
-        120.0, "Seconds to wait for the database of --store where it goes away.", least=0.0, panel="The search"
+        120.0, "Seconds to wait for the database of --store where it goes away.", least=0.0, most=DAY, panel="The search"
     )
     device: str = option("auto", "cpu, cuda, cuda:N, or auto: a GPU if there is one.")
     seed: int = option(0, "The seed for everything random.", least=0, below=2**32)
