@@ -38,6 +38,9 @@ SEARCHERS: dict[str, Callable[..., Any]] = {
     "ehvi": partial(Ehvi, initial=6),
     "evolution": partial(Evolution, population=10, parents=5, mutations=6, crossovers=6),
 }
+#: Asks of those that take long. Three objectives that rise together have near-ties: from the tenth ask on, rounding decides
+#: between them, which differs by processor. So the first nine are compared, three of which are a model's.
+ASKED: dict[Any, int] = {"ehvi": 14, ("decoder", "ehvi"): 9}
 SIZES = Sizes(vocabulary=100, positions=64)
 DECODERS = Decoder(layers="1..4", width="32..96:32", inner="64..256:32", heads="2,4", embedding="16,32", factor="1,4")
 
@@ -77,7 +80,7 @@ def result(case: str) -> dict[str, Any]:
     space, objectives, evaluate = problem(name)
     searcher = SEARCHERS[kind](space, objectives, seed=int(seed))
     asked = ""
-    for _ in range(14 if kind == "ehvi" else 40):
+    for _ in range(ASKED.get((name, kind), ASKED.get(kind, 40))):
         for trial in searcher.ask(1):
             asked += trial.key[:4]
             failed = trial.id % 7 == 3

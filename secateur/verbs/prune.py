@@ -25,7 +25,11 @@ To = Annotated[
 
 PlanOnly = Annotated[
     bool,
-    typer.Option("--plan-only", help="Say how much memory and time each stage will take, and stop. Nothing is written."),
+    typer.Option(
+        "--plan-only",
+        help="Say how much memory and time each stage will take, and stop. Nothing is written.",
+        rich_help_panel="Large models",
+    ),
 ]
 
 
@@ -37,8 +41,7 @@ def prune(
     """Find the sub-networks of a pre-trained Transformer with the best trade-offs between quality and cost, on your data.
 
     Trains the model as a super-network, searches it, polishes the best sub-networks (fine-tunes them further), and writes a
-    report. Everything is kept in one folder; continue a stopped run with `secateur resume`. With --plan-only nothing of this
-    happens: what it would take is said.
+    report. Everything is kept in one folder; continue a stopped run with `secateur resume`.
     """
     if plan_only:
         from secateur.runs.prune.planning import plan_of_run

@@ -57,7 +57,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "nothing needed": ({"model": None}, "`model` must be text, got None"),
     "an objective nobody knows": ({"objectives": ["error", "beauty"]}, "beauty"),
     "a verb nobody knows": ({"verb": "dream"}, "its verb does not create runs: unknown run `dream`"),
-    "a verb that is a list": ({"verb": ["prune"]}, "its verb must be prune or design"),
+    "a verb that is a list": ({"verb": ["prune"]}, "its verb must be prune, design or cells"),
     "the other verb": ({"verb": "design"}, "settings that this version does not know"),
 }
 

@@ -181,7 +181,7 @@ def test_a_start_with_a_study_elsewhere_killed_before_it_is_made(
 ) -> None:
     folder, url = tmp_path / "run", f"sqlite:///{tmp_path / 'elsewhere.db'}"
 
-    def killed(*_: Any) -> Any:
+    def killed(*_: Any, **__: Any) -> Any:
         shutil.copytree(folder, tmp_path / "left")
         raise KeyboardInterrupt
 

@@ -15,7 +15,7 @@ from secateur.runs.bench.encodings_results import EncodingStudy
 from secateur.runs.bench.filling import filled
 from secateur.runs.bench.problem import measure
 from secateur.runs.bench.rows_file import SafeRowsFile
-from secateur.runs.bench.search import WORK, Plan, SearchSettings
+from secateur.runs.bench.search import HOW, WORK, Plan, SearchSettings
 from secateur.runs.bench.search_results import SearchStudy
 from secateur.runs.bench.workers import Crew
 from secateur.runs.progress import Progress
@@ -53,8 +53,8 @@ class EncodingSettings(Settings):
     queries: int = option(150, "Networks that a search asks for.", least=1, most=MOST_TRIALS, flag="--queries --trials")
     until_best: bool = shared(SearchSettings, "until_best")
     workers: int | None = shared(SearchSettings, "workers")
-    executor: str = shared(SearchRunSettings, "executor", panel=None)
-    address: str | None = shared(SearchRunSettings, "address", panel=None)
+    executor: str = shared(SearchRunSettings, "executor", panel=HOW)
+    address: str | None = shared(SearchRunSettings, "address", panel=HOW)
     to: Path = option(
         Path("bench-encodings"), "Folder for the searches and the page; searches already there are not run again."
     )

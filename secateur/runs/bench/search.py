@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 USUAL = ("random", "local", "mo-rea", "nsga2")
 #: Queries of a search where nothing else stops it.
 QUERIES = 100
+#: The topic of the help that has what few need.
+HOW = "How searches run"
 #: What a worker is made ready with.
 WORK = "secateur.runs.bench.search:searching"
 
@@ -80,13 +82,15 @@ class SearchSettings(Settings):
         False,
         "A search ends once it has found the best network of its table, which needs one objective and queries: what is told of "
         "the best network is then the same in less time. Cumulative regret is told as far as all searches went.",
+        flag="--until-best",
+        panel=HOW,
     )
-    depths: bool = option(True, "In small, a trial also brings the shallower networks that its pass contains.")
+    depths: bool = option(True, "In small, a trial also brings the shallower networks that its pass contains.", panel=HOW)
     workers: int | None = option(
-        None, "Processes that search side by side: by default one per core.", least=1, most=MOST_WORKERS
+        None, "Processes that search side by side: by default one per core.", panel=HOW, least=1, most=MOST_WORKERS
     )
-    executor: str = shared(SearchRunSettings, "executor", panel=None)
-    address: str | None = shared(SearchRunSettings, "address", panel=None)
+    executor: str = shared(SearchRunSettings, "executor", panel=HOW)
+    address: str | None = shared(SearchRunSettings, "address", panel=HOW)
     to: Path = option(Path("bench-search"), "Folder for the searches and the page; searches already there are not run again.")
 
     def contradictions(self) -> list[str]:

@@ -69,7 +69,7 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
 
     model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
     data: str = option(
-        about="A CSV, TSV, JSON Lines, Parquet or text file, a folder of such files, or a task by name (glue/rte, wikitext-2).",
+        about="A CSV, TSV, JSON Lines, Parquet or text file, a folder of such files, or a task by name (glue/rte).",
         positional=True,
     )
     preset: str = option(
@@ -87,8 +87,8 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
     objectives: list[str] = option(
         ["error", "body_parameters"],
         f"One of {', '.join(serving('prune'))}, optionally with a bound: 'latency<=20ms', 'parameters<=50%'. Repeat it for "
-        "several; error comes first, or a language model's perplexity. body_parameters counts the Transformer layers, without "
-        "embeddings and head.",
+        "several; error (or perplexity) comes first. body_parameters counts the layers, without embeddings and "
+        "head.",
         flag="--objective",
     )
     searcher: str | None = option(
