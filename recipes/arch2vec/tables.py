@@ -67,6 +67,21 @@ def search() -> str:
     return markdown(header, lines)
 
 
+def subroutines() -> str:
+    """Regret after 150 queries by encoding and searcher, each of which uses the encoding for one thing."""
+    found = {(row["encoding"], row["searcher"]): row for row in rows_of(HERE / "subroutines.csv")}
+    searchers = list(dict.fromkeys(searcher for _, searcher in found))
+    parts = {row["searcher"]: row["subroutine"] for row in found.values()}
+    encodings = dict.fromkeys(encoding for encoding, _ in found)
+
+    def told(encoding: str, searcher: str) -> str:
+        row = found.get((encoding, searcher))
+        return f"{float(row['regret']):.3f} ± {float(row['regret_error']):.3f}" if row else "–"
+
+    lines = [[name(encoding), *(told(encoding, searcher) for searcher in searchers)] for encoding in encodings]
+    return markdown(["encoding", *(f"{parts[searcher]}: {searcher}" for searcher in searchers)], lines)
+
+
 def tuning() -> str:
     """Encodings by their mean rank under DNGO on the two other data sets."""
     ranks = mean_ranks(rows_of(HERE / "tuning.csv"), lambda row: row["searcher"].partition(":")[2])
@@ -88,7 +103,13 @@ def predict() -> str:
     return markdown(["predictor", "encoding", "RMSE, in points", "Pearson's r", "Spearman"], lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"pretraining": pretraining, "search": search, "tuning": tuning, "predict": predict}
+TABLES: dict[str, Callable[[], str]] = {
+    "pretraining": pretraining,
+    "search": search,
+    "subroutines": subroutines,
+    "tuning": tuning,
+    "predict": predict,
+}
 
 
 def filled(text: str) -> str:
