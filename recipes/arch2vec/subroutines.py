@@ -22,7 +22,7 @@ import secateur  # noqa: E402
 ENCODINGS = ["adjacency", "adjacency-categorical", "adjacency-continuous", "path", "path-categorical", "path-continuous"]
 ENCODINGS += ["path-truncated", "vector", "runs/arch2vec/nb201-bound", "runs/cate/nb201-small"]
 #: Part of a search → seeds: what fits models takes by far the longest.
-SEEDS = {"sample": 200, "perturb": 200, "predict": 50}
+SEEDS = {"sample": 200, "perturb": 200, "predict": 20}
 KEPT = ("subroutine", "searcher", "encoding", "queries", "seeds", "regret", "regret_error", "rank", "seconds")
 
 
