@@ -183,8 +183,10 @@ class SearchRunSettings(RunSettings):
     )
 
     def contradictions(self) -> list[str]:
-        workers = executor_faults(self.executor, self.workers, self.address, self.gpus_per_trial, self.device)
-        return super().contradictions() + workers
+        found = super().contradictions()
+        if self.sound("executor", "workers", "address", "gpus_per_trial"):
+            found += executor_faults(self.executor, self.workers, self.address, self.gpus_per_trial, self.device)
+        return found
 
     @property
     def wanted(self) -> int | None:

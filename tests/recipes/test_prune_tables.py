@@ -28,7 +28,10 @@ def test_the_packages_tables_come_out_again(load_recipe: Any, tmp_path: Path, mo
     monkeypatch.setattr(sys, "argv", ["tables.py", "--to", str(tmp_path)])
     tables.main()
     again, kept = open_table(str(tmp_path / "prune-mrpc.parquet")), open_table("prune-mrpc")
-    assert again.table.fingerprint == kept.table.fingerprint
+    assert list(again.table.keys) == list(kept.table.keys)
+    assert set(again.table.columns) == set(kept.table.columns)
+    for name, values in kept.table.columns.items():  # predicted latencies are the same but for a processor's way of rounding
+        np.testing.assert_allclose(again.table.columns[name], values, rtol=1e-12 if name == "latency" else 0, err_msg=name)
     assert (again.about, again.objectives) == (kept.about, kept.objectives)
 
 

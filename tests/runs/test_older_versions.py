@@ -32,7 +32,7 @@ def as_before(folder: Path) -> Path:
     kept = {name: value for name, value in settings.items() if name not in new}
     file.write_text(yaml.safe_dump(kept, sort_keys=False), encoding="utf-8")
     with closing(sqlite3.connect(folder / "study.db")) as database, database:
-        for column in ("continues", "curve", "seconds"):
+        for column in ("continues", "curve", "seconds", "owner", "lease"):
             database.execute(f"ALTER TABLE trials DROP COLUMN {column}")
         assert database.execute("UPDATE meta SET value = '1' WHERE key = 'schema'").rowcount == 1
     return folder

@@ -169,7 +169,7 @@ def test_the_command_does_not_disturb_a_run_at_work(run: PruneRun, monkeypatch: 
 
 
 def test_a_design_run_has_no_weights_to_compare(designed: Path) -> None:
-    with pytest.raises(ConfigurationError, match="networks that have weights"):
+    with pytest.raises(ConfigurationError, match="compares the networks of a pruning run"):
         report(designed, formats=True)
 
 
