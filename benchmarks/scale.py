@@ -128,13 +128,15 @@ def main() -> None:
     told, count, simulated = (12, 4, 500) if given.quick else (100, 30, 20_000)
     workers = 20 if given.quick else 1_000
     toy = Toy.of(Small(Shape(FULL.layers, FULL.heads, FULL.units)))
-    report = Report(given.quick)
+    report, beside = Report(given.quick), ", PostgreSQL" if given.store else ""
     space, objectives = toy.space, toy.objectives
     kinds: list[tuple[str, Callable[[], Searcher]]] = [
         ("random", lambda: Random(space, objectives, seed=given.seed)),
         ("local", lambda: LocalSearch(space, objectives, seed=given.seed)),
         ("ehvi", lambda: Ehvi(space, objectives, seed=given.seed)),
     ]
+    if given.store:
+        del kinds[1:]  # what searchers take is known without it
     asking = {name: searcher_seconds(make, toy, told, 2 if name == "ehvi" else count) for name, make in kinds}
     with tempfile.TemporaryDirectory() as folder:
         storing = store_seconds(given.store or Path(folder) / "study.db", toy, 10 * count)
@@ -145,7 +147,7 @@ def main() -> None:
             rate, busy = simulate(workers, trial, service, simulated, given.seed)
             judged = name == "random" and trial == 60.0
             report.add(
-                f"{workers:,} workers busy, trials of {trial:g} s, `{name}`",
+                f"{workers:,} workers busy, trials of {trial:g} s, `{name}`{beside}",
                 busy,
                 0.95 if judged else None,
                 at_least=True,

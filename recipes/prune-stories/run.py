@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ RESULTS = HERE / "results.csv"
 LEVELS = ("80%", "60%", "40%")
 LENGTH, BATCH = 128, 8
 #: Blocks of the training text that are read at most.
-MOST = 512
+MOST = 1024
 #: Shapes of each size that begin, and the part of all epochs after which one of them goes on.
 CANDIDATES, FIRST = 2, 0.25
 TRIALS = 12
@@ -41,6 +42,8 @@ COMMON: dict[str, Any] = {
     "measure": False,
     "progress": False,
 }
+#: The default method in each of its two spaces, by the names that they have in the table.
+SPACES = {"weight-sharing": "small", "weight-sharing, medium": "medium"}
 #: Shares of the tokens of training, in the proportions of the defaults: one epoch, eight, and four for each size.
 WARM_UP, TRAINING, POLISHING = 1 / 24, 8 / 24, 15 / 24
 
@@ -50,12 +53,12 @@ def settings(method: str, tokens: int, rate: float, seed: int) -> dict[str, Any]
     blocks = min(tokens // LENGTH, MOST)
     epochs = tokens / LENGTH / blocks
     of_size = CANDIDATES * FIRST + (1 - FIRST)  # of the epochs of one that goes to the end
-    found = COMMON | {"method": method, "seed": seed, "polish_learning_rate": rate, "max_train": blocks}
+    found = COMMON | {"method": method.partition(",")[0], "seed": seed, "polish_learning_rate": rate, "max_train": blocks}
     found |= {"max_validation": max(16, blocks // 16), "max_test": max(64, blocks // 4)}
     if method == "minitron":  # distillation alone, as the paper has it
         return found | {"polish_epochs": epochs / len(LEVELS) / of_size, "label_weight": 0.0}
     return found | {
-        "space": "small",
+        "space": SPACES[method],
         "trials": TRIALS,
         "masks": False,
         "order_epochs": WARM_UP * epochs,
@@ -64,6 +67,14 @@ def settings(method: str, tokens: int, rate: float, seed: int) -> dict[str, Any]
         "learning_rate": rate,
         "polish_epochs": POLISHING * epochs / len(LEVELS) / of_size,
     }
+
+
+def shape(layers: Sequence[Any]) -> str:
+    """Layers × (heads, units): of each, or where they differ the means."""
+    heads, units = [layer.heads.count for layer in layers], [layer.units.count for layer in layers]
+    if len({*zip(heads, units, strict=True)}) == 1:
+        return f"{len(layers)} × ({heads[0]}, {units[0]})"
+    return f"{len(layers)} × (≈ {sum(heads) / len(heads):.1f}, ≈ {sum(units) / len(units):.0f})"
 
 
 def rows(run: Any, about: dict[str, Any]) -> list[dict[str, Any]]:
@@ -75,9 +86,8 @@ def rows(run: Any, about: dict[str, Any]) -> list[dict[str, Any]]:
         pool = [m for m in run.front.pool if m.polished is not None]
         within = [m for m in pool if m.values["body_parameters"] <= float(level[:-1]) / 100 * whole["body_parameters"]]
         best = min(within, key=lambda m: m.values["perplexity"])
-        layers = best.plan.layers
-        shape = f"{len(layers)} × ({layers[0].heads.count}, {layers[0].units.count})"
-        row = {"level": level, "share": best.values["body_parameters"] / whole["body_parameters"], "network": shape}
+        row = {"level": level, "share": best.values["body_parameters"] / whole["body_parameters"]}
+        row["network"] = shape(best.plan.layers)
         row |= {"cut": best.trial.values["perplexity"], "validation": best.values["perplexity"]}
         found.append(about | row | {"test": best.test["perplexity"]})
     return found
@@ -91,7 +101,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=131_072, help="of training, in each run")
     parser.add_argument("--rates", type=float, nargs="+", default=(1e-3, 3e-4))
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1))
-    parser.add_argument("--methods", nargs="+", default=("minitron", "weight-sharing"))
+    parser.add_argument("--methods", nargs="+", default=("minitron", *SPACES), choices=("minitron", *SPACES))
     args = parser.parse_args()
 
     import secateur
@@ -103,7 +113,7 @@ def main() -> None:
                 about = {"method": method, "tokens": args.tokens, "rate": f"{rate:g}", "seed": seed}
                 if any(all(row[name] == str(value) for name, value in about.items()) for row in rows_of(RESULTS)):
                     continue
-                folder = args.runs / "-".join(str(value) for value in about.values())
+                folder = args.runs / "-".join(str(value).replace(", ", "-") for value in about.values())
                 if folder.exists():
                     run = resume(folder, progress=False)
                 else:

@@ -58,6 +58,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+#: The launchers that the how-to names, as it starts them: two processes; the port comes last.
+LAUNCHERS = {
+    "torchrun": ["torchrun", "--nproc-per-node", "2", "--master-port"],
+    "accelerate": ["accelerate", "launch", "--multi_gpu", "--num_processes", "2", "--main_process_port"],
+}
+
+
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path), **more}
 
@@ -90,8 +97,9 @@ def without_dropout(model_folder: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.slow
-def test_two_processes_of_torchrun_make_one_run(
-    without_dropout: Path, data_file: Path, tmp_path: Path, quick_prune: Any
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_two_processes_of_a_launcher_make_one_run(
+    launcher: str, without_dropout: Path, data_file: Path, tmp_path: Path, quick_prune: Any
 ) -> None:
     """The weights are those of one process on batches twice as large, and the front is what one process finds on them."""
     import torch
@@ -102,7 +110,8 @@ def test_two_processes_of_torchrun_make_one_run(
     from secateur.runs.prune.stages import PruneWork
     from secateur.study import Inline, Stop, Study, create_store
 
-    run_by = [str(Path(sys.executable).with_name("torchrun")), "--nproc-per-node", "2", "--master-port", str(free_port())]
+    name, *how = LAUNCHERS[launcher]
+    run_by = [str(Path(sys.executable).with_name(name)), *how, str(free_port())]
     arguments = command(without_dropout, data_file, tmp_path / "runs" / "two")
     done = subprocess.run([*run_by, *arguments], env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,116 @@
+"""Learned masks beside the other ways to prune, on a Transformer, in about equal processor time: MiniLM on parts of GLUE tasks.
+
+    python recipes/hmnas/methods.py tune MINILM GLUE_FOLDER runs/masks      # tuning.csv: STS-B, validation data, one seed
+    python recipes/hmnas/methods.py compare MINILM GLUE_FOLDER runs/masks   # methods.csv
+
+Each run is one of `secateur.prune` on one thread, all of its stages counted. A run that has its rows is not run again, and one
+that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from rows import replace_rows, rows_of  # noqa: E402
+
+METHODS, TUNING = HERE / "methods.csv", HERE / "tuning.csv"
+LEVELS = ("10%", "20%", "30%", "50%")
+#: Scaled down to one core: examples of each split, and tokens of each.
+COMMON: dict[str, Any] = {
+    "max_train": 1600,
+    "max_validation": 400,
+    "max_test": 800,
+    "max_length": 64,
+    "polish_at": list(LEVELS),
+    "measure": False,
+    "progress": False,
+}
+#: What differs from the defaults, so that runs take about as long: epochs of what comes before polishing, and of polishing.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "learned-masks": {"epochs": 4.0, "mask_epochs": 12.0, "order_learning_rate": 1e-4, "polish_epochs": 4.0},
+    "weight-sharing": {"epochs": 8.0, "order_learning_rate": 1e-4, "polish_epochs": 4.0, "trials": 40},
+    "one-shot": {"epochs": 4.0, "order_learning_rate": 1e-4, "trial_epochs": 4.0, "polish_epochs": 4.0},
+    "fisher": {"epochs": 4.0, "order_learning_rate": 1e-4, "polish_epochs": 10.0},
+}
+#: What is tried of learned masks: changes of their settings.
+TRIED: dict[str, dict[str, Any]] = {
+    "schedule, 0.02": {},
+    "schedule, 0.005": {"mask_learning_rate": 0.005},
+    "schedule, 0.05": {"mask_learning_rate": 0.05},
+    "lagrangian, 0.02": {"mask_budget": "lagrangian"},
+    "schedule, 0.02, weights wait": {"mask_weights": False},
+}
+
+
+def rows(model: Path, data: Path, folder: Path, about: dict[str, Any], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for the unpruned network and one for each level: what the search found there, and what polishing made of it."""
+    import secateur
+    from secateur.errors import BoundError
+    from secateur.verbs.resume import resume
+
+    began = time.process_time()
+    if folder.exists():
+        run = resume(folder, progress=False)
+    else:
+        given = COMMON | settings | {"method": about["method"], "seed": about["seed"]}
+        run = secateur.prune(model, data / about["task"], to=folder, **given)
+    spent = round(time.process_time() - began, 1)
+    whole = run.unpruned["body_parameters"]
+    found = [about | {"level": "unpruned", "share": 1.0, "searched": "", "validation": 1 - run.unpruned["error"]}]
+    found[0] |= {"test": 1 - run.unpruned_test["error"], "cpu_seconds": spent}
+    for level in LEVELS:
+        bound = {"body_parameters": float(level[:-1]) / 100 * whole}
+        try:
+            searched, best = run.searched.best(under=bound), run.front.best(under=bound)
+        except BoundError:
+            continue
+        row = {"level": level, "share": round(best.values["body_parameters"] / whole, 4)}
+        row |= {"searched": 1 - searched.values["error"], "validation": 1 - best.values["error"]}
+        found.append(about | row | {"test": 1 - best.test["error"], "cpu_seconds": spent})
+    return [{name: round(v, 4) if isinstance(v, float) else v for name, v in row.items()} for row in found]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("tune", "compare"))
+    parser.add_argument("model", type=Path)
+    parser.add_argument("data", type=Path, help="a folder of GLUE tasks")
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--tasks", nargs="+", default=("stsb", "mrpc", "sst2"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
+    parser.add_argument("--methods", nargs="+", default=tuple(SETTINGS), choices=tuple(SETTINGS))
+    args = parser.parse_args()
+
+    import torch
+
+    torch.set_num_threads(1)
+    if args.what == "tune":
+        table, names = TUNING, ("setting",)
+        asked = [
+            ({"setting": name, "method": "learned-masks", "task": "stsb", "seed": 100}, SETTINGS["learned-masks"] | changes)
+            for name, changes in TRIED.items()
+        ]
+    else:
+        table, names = METHODS, ("method", "task", "seed")
+        asked = [
+            ({"method": method, "task": task, "seed": seed}, SETTINGS[method])
+            for seed in args.seeds
+            for task in args.tasks
+            for method in args.methods
+        ]
+    for about, settings in asked:
+        if any(all(row[name] == str(about[name]) for name in names) for row in rows_of(table)):
+            continue
+        folder = args.runs / "-".join(str(value).replace(", ", "-").replace(" ", "-") for value in about.values())
+        replace_rows(table, rows(args.model, args.data, folder, about, settings), names)
+        print(folder, flush=True)
+
+
+if __name__ == "__main__":
+    main()
