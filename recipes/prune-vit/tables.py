@@ -36,11 +36,11 @@ def results() -> str:
     for (data, rate), several in found.items():
         for level, name in LEVELS.items():
             rows = [row for row in several if row["level"] == level]
-            networks = ", ".join(dict.fromkeys(row["network"] for row in rows if row["network"]))
+            networks = "; ".join(dict.fromkeys(row["network"] for row in rows if row["network"]))
             numbers = [mean(rows, column) for column in ("share", "validation", "shared", "test")]
             lines.append([data, rate, name, networks, *numbers, str(len(rows))])
     header = ["data", "learning rate", "layers' parameters", "network (seed by seed)", "kept, %", "valid."]
-    return markdown([*header, "test, shared weights", "test", "seeds"], lines)
+    return markdown([*header, "test, not polished", "test", "seeds"], lines)
 
 
 TABLES = {"results": results}

@@ -57,7 +57,8 @@ class Examples(Sequence[dict[str, Any]]):
         for name in sorted(self.columns):
             values = self.columns[name]
             if values and isinstance(values[0], np.ndarray):
-                parts += [f"{name} {values[0].dtype} {values[0].shape}".encode(), *(value.tobytes() for value in values)]
+                parts.append(f"{name} {values[0].dtype} {values[0].shape}".encode())
+                parts += [digest(value.tobytes()).encode() for value in values]  # all bytes at once would be a second copy
                 continue
             flat, shape = _flat(values)
             parts += [name.encode(), flat.tobytes(), shape.tobytes()]

@@ -360,8 +360,8 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
     def task_data(self, tokenizer: Any) -> TaskData:
         """The run's data, split and tokenised, or images as their processor makes them, which `tokenizer` then is: the same
         each time, unless they have changed."""
-        shared = ("metric", "seed", "validation_share", "test_share", "max_train", "max_validation", "max_test")
-        given: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        always = ("metric", "seed", "validation_share", "test_share", "max_train", "max_validation", "max_test")
+        given: dict[str, Any] = {name: getattr(self, name) for name in always}
         if isinstance(tokenizer, ImageProcessor):
             return load_image_task(self.data, tokenizer, **given)
         texts = {name: getattr(self, name) for name in ("text", "label", "kind", "max_length", "separator")}
