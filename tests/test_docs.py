@@ -4,12 +4,12 @@ A page's blocks run in order, in one namespace and one folder. `python` blocks a
 line goes through the command line; `make`, `pip`, `git`, `torchrun` and `cd` lines are only checked against what they name.
 
 The folder holds toys under the names that the pages use, so that no page is rewritten for the test (an existing path wins over
-a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `train.csv`, `reviews/`, GLUE's RTE, `my-text.txt`, a
-task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and `runs/phone`, unless the page
-makes them itself. What differs from what a reader would see: there may be no GPU (`SUBSTITUTIONS`), the demo takes minutes,
-tasks of the hub and a push need a connection, published tables are not here, `watch` does not end by itself and `join`
-needs a run at its search (`parsed_only`), latencies are measured only briefly, and what a page leaves open is small (`hurry`):
-few epochs and trials, a toy space, short texts.
+a name on the hub): `bert-base-cased`, `my-model`, `my-llama`, `my-gpt2`, `my-vit`, `train.csv`, `reviews/`, GLUE's RTE,
+`my-images/`, `my-text.txt`, a task for `secateur evaluate` and a table of trained decoders. Finished runs lie in `runs/rte` and
+`runs/phone`, unless the page makes them itself. What differs from what a reader would see: there may be no GPU
+(`SUBSTITUTIONS`), the demo takes minutes, tasks of the hub and a push need a connection, published tables are not here, `watch`
+does not end by itself and `join` needs a run at its search (`parsed_only`), latencies are measured only briefly, and what a
+page leaves open is small (`hurry`): few epochs and trials, a toy space, short texts.
 """
 
 from __future__ import annotations
@@ -171,6 +171,20 @@ def write_task(folder: Path) -> None:
     toy_tokenizer(["The sky is blue square", "A rose is Tuesday red"], pad=False).save_pretrained(folder / "my-gpt2")
 
 
+def write_images(folder: Path) -> None:
+    """A model that reads images, and a folder of them: bright ones and dark ones, of several sizes."""
+    import numpy as np
+    from PIL import Image
+
+    from secateur.testing.models import toy_model
+
+    toy_model("vit").save_pretrained(folder / "my-vit")
+    for number in range(60):
+        path = folder / "my-images" / ("bright", "dark")[number % 2] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8 + number % 3, 9, 3), 100 * (1 - number % 2) + number, dtype=np.uint8)).save(path)
+
+
 def write_table(path: Path) -> None:
     """A table of decoders as if they had been trained."""
     import pandas
@@ -255,6 +269,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, hurry: None) -> Path:
     run.close()
     write_text(folder)
     write_task(folder)
+    write_images(folder)
     write_table(folder / "recipes" / "design" / "benchmark.parquet")
     secateur.design(to=folder / "runs" / "phone", progress=False).close()
     return folder

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from secateur.anatomy import anatomy_of
-from secateur.anatomy.inputs import CHOICES, is_multiple_choice
+from secateur.anatomy import ANATOMIES, anatomy_of
+from secateur.anatomy.inputs import blank_inputs
 from secateur.checkpoints.carried import carried
 from secateur.checkpoints.exported import load
 from secateur.checkpoints.folders import described, local
@@ -16,11 +16,11 @@ from secateur.checkpoints.foreign import LAYERS, check_weights, parsing
 from secateur.checkpoints.quiet import quiet
 from secateur.errors import ModelError
 from secateur.tasks.hub import hub
+from secateur.tasks.task import TEXT_KINDS
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from secateur.anatomy import Anatomy
     from secateur.tasks import TaskData
 
 #: Kind of task → the Auto class of transformers.
@@ -29,11 +29,17 @@ AUTO_CLASSES = {
     "regression": "AutoModelForSequenceClassification",
     "multiple_choice": "AutoModelForMultipleChoice",
     "language_modelling": "AutoModelForCausalLM",
+    "image_classification": "AutoModelForImageClassification",
 }
 
 
-#: The kinds of task whose examples are texts.
-TEXT_KINDS = ("classification", "regression", "multiple_choice", "language_modelling")
+def is_for_images(model: str) -> bool | None:
+    """Whether a model reads images, by its folder; None where that is not known: on the hub, or damaged."""
+    try:
+        folder = local(model)
+        return None if folder is None else ANATOMIES[described(folder)["model_type"]].images
+    except (ModelError, KeyError):
+        return None
 
 
 def check_model(model: str, kind: str | None = None) -> None:
@@ -42,17 +48,21 @@ def check_model(model: str, kind: str | None = None) -> None:
     folder = local(model)
     if folder is not None:
         said = described(folder)
-        _check_kind(model, anatomy_of(SimpleNamespace(model_type=said["model_type"])), kind)
+        check_kind(model, SimpleNamespace(model_type=said["model_type"]), kind)
         if any(said.get(name) == 0 for name in LAYERS):
             raise ModelError(f"`{model}` has no layers: there is nothing to prune.")
 
 
-def _check_kind(model: str, anatomy: Anatomy, kind: str | None) -> None:
-    """Raise ModelError where the family has no head for this kind of task, reads something else, or could cheat at it."""
+def check_kind(model: str, config: Any, kind: str | None) -> None:
+    """Raise ModelError where the family is not known, has no head for this kind of task, reads something else, or could cheat
+    at it."""
+    anatomy = anatomy_of(config)
     if anatomy.images and kind in TEXT_KINDS:
         raise ModelError(
             f"`{model}` reads images, and {kind.replace('_', ' ')} here is a task on texts. Use a language model, such as bert."
         )
+    if kind == "image_classification" and not anatomy.images:
+        raise ModelError(f"`{model}` reads texts, and image classification needs a model that reads images, such as vit.")
     if kind == "language_modelling" and not anatomy.decoder:
         raise ModelError(
             f"`{model}` cannot be a language model: `{anatomy.family}` is an encoder, which sees the tokens it would have to "
@@ -88,7 +98,7 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str, weights: M
     options = _head(data)
     with reading(model) as source:
         config = transformers.AutoConfig.from_pretrained(source)
-        _check_kind(model, anatomy_of(config), data.task.kind)
+        check_kind(model, config, data.task.kind)
         if getattr(config, "chunk_size_feed_forward", 0):
             # Chunks only save memory, and fail where they do not divide a batch's length.
             options["chunk_size_feed_forward"] = 0
@@ -109,9 +119,14 @@ def load_model(model: str, data: TaskData, *, seed: int, device: str, weights: M
             loaded.config.name_or_path = source
         _check_body(model, loaded, said)
         _try(model, loaded)
-    if loaded.config.pad_token_id is None:
-        loaded.config.pad_token_id = data.tokenizer.pad_token_id
+    _set_padding(loaded.config, data)
     return loaded.to(device)
+
+
+def _set_padding(config: Any, data: TaskData) -> None:
+    """The tokenizer's padding token, where the configuration names none. Images have none."""
+    if data.task.kind in TEXT_KINDS and config.pad_token_id is None:
+        config.pad_token_id = data.tokenizer.pad_token_id
 
 
 def network_like(model: str, data: TaskData, *, layers: int | None = None, device: str = "meta") -> Any:
@@ -122,13 +137,12 @@ def network_like(model: str, data: TaskData, *, layers: int | None = None, devic
 
     with reading(model) as source:
         config = transformers.AutoConfig.from_pretrained(source, **_head(data))
-        _check_kind(model, anatomy_of(config), data.task.kind)
+        check_kind(model, config, data.task.kind)
         if layers is not None and layers < config.num_hidden_layers:
             config.num_hidden_layers = layers
             if getattr(config, "layer_types", None):
                 config.layer_types = config.layer_types[:layers]
-        if config.pad_token_id is None:
-            config.pad_token_id = data.tokenizer.pad_token_id
+        _set_padding(config, data)
         with torch.random.fork_rng(devices=[]), torch.device(device):
             return getattr(transformers, AUTO_CLASSES[data.task.kind]).from_config(config, dtype=torch.float32).eval()
 
@@ -136,10 +150,10 @@ def network_like(model: str, data: TaskData, *, layers: int | None = None, devic
 def _head(data: TaskData) -> dict[str, Any]:
     """Settings of a configuration that make a head for the task."""
     options: dict[str, Any] = {}
-    if data.task.kind in ("classification", "regression"):
+    if data.task.kind in ("classification", "regression", "image_classification"):
         options["num_labels"] = data.num_labels
         options["problem_type"] = "regression" if data.task.kind == "regression" else "single_label_classification"
-        if data.label_names and data.task.kind == "classification":
+        if data.label_names and data.task.kind != "regression":
             options["id2label"] = dict(enumerate(data.label_names))
             options["label2id"] = {name: i for i, name in enumerate(data.label_names)}
     return options
@@ -157,12 +171,13 @@ def _check_body(model: str, loaded: Any, said: Any) -> None:
 
 
 def _try(model: str, loaded: Any) -> None:
-    """Raise ModelError where the network gives no numbers for two tokens; what it raises itself is the caller's to catch."""
+    """Raise ModelError where the network gives no numbers for two tokens, or an image; what it raises itself is the caller's
+    to catch."""
     import torch
 
-    ids = torch.zeros((1, CHOICES, 2) if is_multiple_choice(loaded) else (1, 2), dtype=torch.long)
+    inputs = blank_inputs(loaded, 1, 2)
     with torch.inference_mode():
-        logits = loaded.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+        logits = loaded.eval()(**inputs).logits
     if not bool(logits.isfinite().all()):
         raise ModelError(f"the model in `{model}` cannot be used: its outputs are not finite. Its weights may be damaged.")
 
@@ -193,6 +208,8 @@ def load_causal(model: str) -> Any:
     """The language model in a checkpoint folder, all of its weights as saved, or of a name on the hub. Raises ModelError."""
     folder = local(model)
     if folder is not None:
+        if is_for_images(model):
+            raise ModelError(f"`{model}` reads images: it is no language model, such as GPT-2 or Llama.")
         return load(folder)
     import transformers
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from secateur.anatomy.inputs import CHOICES, longest_text
+from secateur.anatomy.inputs import CHOICES, image_size, longest_text, reads_images
 from secateur.devices.setup import Setup
 from secateur.errors import ConfigurationError, MeasurementError
 
@@ -56,7 +56,9 @@ def dummy_inputs(
 
 
 def _images(model: nn.Module, batch: int) -> dict[str, Any]:
-    shape = getattr(model, "image_shape", None)
+    shape, config = getattr(model, "image_shape", None), getattr(model, "config", None)
+    if config is not None and reads_images(config):
+        shape = (config.num_channels, *image_size(config))
     if not isinstance(shape, tuple):
         raise MeasurementError(f"`{type(model).__name__}` has no `image_shape`: channels, height and width of its images.")
     device = next((p.device for p in model.parameters()), torch.device("cpu"))

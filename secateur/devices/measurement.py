@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from secateur.anatomy.inputs import read_length
 from secateur.devices.setup import Setup, generation_fault
 from secateur.errors import ConfigurationError, MeasurementError, SecateurError, first_line
 
@@ -74,7 +75,7 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
 
     where = check_setup(setup)
     network = load(name).to(where).eval()
-    setup = replace(setup, kind=kind_of(network))
+    setup = replace(setup, kind=kind_of(network), length=read_length(network.config, setup.length))
     inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind)
 
     def run(measure: Callable[[], Found]) -> Found:
@@ -97,4 +98,6 @@ def kind_of(network: nn.Module) -> str:
     name = type(network).__name__
     if name.endswith("ForMultipleChoice"):
         return "multiple_choice"
+    if name.endswith("ForImageClassification"):
+        return "image_classification"
     return "language_modelling" if name.endswith(("ForCausalLM", "LMHeadModel")) else "classification"

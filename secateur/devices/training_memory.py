@@ -144,7 +144,7 @@ def _mixed(model: nn.Module, mixed: bool) -> Iterator[bool]:
 def labelled_inputs(model: Any, batch: int, length: int, kind: str, labels: int) -> dict[str, torch.Tensor]:
     """A batch with labels on the model's device."""
     found: dict[str, torch.Tensor] = dummy_inputs(model, batch, length, kind)
-    device = found["input_ids"].device
+    device = next(iter(found.values())).device
     if kind == "language_modelling":
         found["labels"] = found["input_ids"]
     elif labels == 1 and not is_multiple_choice(model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secateur.anatomy.inputs import reads_images
 from secateur.checkpoints import load
 from secateur.export.forms import Exported, need_onnx, write_forms
 from secateur.export.scored import Judge
@@ -63,6 +64,7 @@ def export(
             **_counts(supernet, plan, length),
             **{f"unpruned_{name}": count for name, count in _counts(supernet, supernet.whole, length).items()},
             "macs_length": length,
+            "images": reads_images(reloaded.config),
             "plan": plan.as_dict(),
             "shape": {"layers": supernet.shape.layers, "heads": supernet.shape.heads, "units": supernet.shape.units},
             "differences": differences,

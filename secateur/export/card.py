@@ -25,7 +25,8 @@ def model_card(facts: Mapping[str, Any]) -> str:
     `name`, `base_model` (`on_hub`: whether it is a name there), `task`, `metric`, `gain`, `gain_details`, `warning` (strings).
     After, and before with `unpruned_`: `validation` and `test` (scores in the metric's unit, with `chance_validation` and
     `chance_test`; `chance` says what these are of), `perplexity`, `latency`, `prompt_latency` and `token_latency` (seconds),
-    `memory` (bytes), `parameters`, `body_parameters`, `macs`. `measured_on` (text), `macs_length` (tokens), `polished` (bool),
+    `memory` (bytes), `parameters`, `body_parameters`, `macs`. `measured_on` (text), `macs_length` (tokens), `images` (whether
+    it reads images), `polished` (bool),
     `shape` (layers, heads, units), `plan` (as `Plan.as_dict`), `form`, `model_class`, `onnx`, `ratios` (form →
     share of model.onnx's size), `differences` (name → number), `forms` (Forms).
     """
@@ -98,10 +99,11 @@ def _table(head: str, rows: Iterable[tuple[str, ...]]) -> str:
 
 def _loading(auto: str, folder: str, carried: bool) -> str:
     trust = ", trust_remote_code=True" if carried else ""  # for the tokenizer too: it reads the configuration first
+    name, processor = ("processor", "AutoImageProcessor") if "Image" in auto else ("tokenizer", "AutoTokenizer")
     return (
-        f"## Loading\n\n```python\nfrom transformers import {auto}, AutoTokenizer\n\n"
+        f"## Loading\n\n```python\nfrom transformers import {', '.join(sorted((auto, processor)))}\n\n"
         f'model = {auto}.from_pretrained("{folder}"{trust})\n'
-        f'tokenizer = AutoTokenizer.from_pretrained("{folder}"{trust})\n```'
+        f'{name} = {processor}.from_pretrained("{folder}"{trust})\n```'
     )
 
 
@@ -138,7 +140,7 @@ def _numbers(facts: Mapping[str, Any]) -> str:
         "memory": "peak memory of a pass",
         "parameters": "parameters",
         "body_parameters": "parameters of the layers (without embeddings and head)",
-        "macs": f"multiply-accumulates (batch 1, length {facts.get('macs_length', 128)})",
+        "macs": f"multiply-accumulates ({_counted_on(facts)})",
     }
     known = any(f"chance_{name}" in facts for name in labels)
     rows = []
@@ -157,6 +159,10 @@ def _numbers(facts: Mapping[str, Any]) -> str:
     if facts.get("measured_on") and any(facts.get(name) is not None for name in ("latency", "memory")):
         told.append(f"Latency and memory: {facts['measured_on']}.")
     return "## Numbers\n\n" + "\n\n".join(told) if rows else ""
+
+
+def _counted_on(facts: Mapping[str, Any]) -> str:
+    return "one image" if facts.get("images") else f"batch 1, length {facts.get('macs_length', 128)}"
 
 
 def _share(value: float, whole: float) -> str:
@@ -204,5 +210,6 @@ def _pruned_loading(facts: Mapping[str, Any]) -> str:
         )
     if facts.get("onnx"):
         small = [f"`{FILES[name]}` is {ratio:.2f} times its size." for name, ratio in (facts.get("ratios") or {}).items()]
-        parts.append(" ".join(["`model.onnx` accepts any batch size and length.", *small]))
+        sizes = "any batch size" if facts.get("images") else "any batch size and length"
+        parts.append(" ".join([f"`model.onnx` accepts {sizes}.", *small]))
     return "\n\n".join(parts)

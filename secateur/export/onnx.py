@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from secateur.anatomy.inputs import blank_inputs, reads_images
 from secateur.errors import ExportError, MissingExtraError, one_line
 
 #: Protobuf holds at most 2 GB: beyond this, weights go to a file beside the graph.
@@ -27,9 +28,9 @@ def need(*libraries: str) -> None:
 def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", token_types: bool = False) -> Path:
     """Write the model as ONNX: `input_ids`, `attention_mask` (and `token_type_ids`) in, float32 `logits` out; returns the file.
 
-    Inputs are int64 (batch, length), or (batch, choices, length) for multiple choice; all sizes are dynamic. `path` is a
-    file, or a folder, where it becomes `model.onnx`. Decoders run without a cache. Raises ExportError when torch
-    cannot trace the model.
+    Inputs are int64 (batch, length), or (batch, choices, length) for multiple choice; all sizes are dynamic. A model that reads
+    images has `pixel_values` (batch, channels, height, width) for its input, of a dynamic batch. `path` is a file, or a folder,
+    where it becomes `model.onnx`. Decoders run without a cache. Raises ExportError when torch cannot trace the model.
     """
     need("onnx", "onnxscript")
     import torch
@@ -41,20 +42,23 @@ def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", t
         raise ExportError(
             "`pad_token_id` is not set in the model's configuration, so it can only classify one text at a time. Set it first."
         )
-    sizes = (2, 3, 8) if kind == "multiple_choice" else (2, 8)
-    axes = ("batch", "choices", "length") if kind == "multiple_choice" else ("batch", "length")
-    vocabulary = int(model.config.vocab_size)
-    ids = torch.randint(vocabulary, sizes, generator=torch.Generator().manual_seed(0))
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    if token_types:
-        inputs["token_type_ids"] = torch.zeros_like(ids)
-    dynamic = dict.fromkeys(range(len(sizes)), torch.export.Dim.DYNAMIC)
+    axes: tuple[str, ...] = ("batch", "choices", "length") if kind == "multiple_choice" else ("batch", "length")
+    if reads_images(model.config):
+        axes = ("batch",)
+        inputs = blank_inputs(model, 2, 1)
+    else:
+        sizes = (2, 3, 8) if kind == "multiple_choice" else (2, 8)
+        ids = torch.randint(int(model.config.vocab_size), sizes, generator=torch.Generator().manual_seed(0))
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        if token_types:
+            inputs["token_type_ids"] = torch.zeros_like(ids)
+    dynamic = dict.fromkeys(range(len(axes)), torch.export.Dim.DYNAMIC)
     small = sum(p.numel() for p in model.parameters()) * 4 < _ONE_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     with _without_chatter(), torch.no_grad():
         try:
             program = torch.onnx.export(
-                _logits_of(model),
+                _logits_of(model, tuple(inputs)),
                 tuple(inputs.values()),
                 dynamo=True,
                 input_names=list(inputs),
@@ -77,7 +81,7 @@ def _needs_padding_id(model: Any) -> bool:
     return name.endswith("ForSequenceClassification") and hasattr(model, "score") and model.config.pad_token_id is None
 
 
-def _logits_of(model: Any) -> Any:
+def _logits_of(model: Any, names: tuple[str, ...]) -> Any:
     """A module that takes the inputs by position and returns the logits alone: a float32 copy on the CPU, in eval mode."""
     import copy
 
@@ -95,7 +99,7 @@ def _logits_of(model: Any) -> Any:
                     module.chunk_size_feed_forward = 0
 
         def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-            named = dict(zip(("input_ids", "attention_mask", "token_type_ids"), tensors, strict=False))
+            named = dict(zip(names, tensors, strict=True))
             return self.model(**named, **cache).logits  # type: ignore[no-any-return]
 
     return Logits().eval()
@@ -105,7 +109,7 @@ def _name_axes(program: Any, axes: tuple[str, ...]) -> None:
     """Call the inputs' dynamic sizes by their meaning instead of the tracer's `s12`."""
     renamed: dict[str, str] = {}
     for value in program.model.graph.inputs:
-        renamed.update({str(size): axis for size, axis in zip(value.shape, axes, strict=True) if not isinstance(size, int)})
+        renamed.update({str(size): axis for size, axis in zip(value.shape, axes, strict=False) if not isinstance(size, int)})
     program.rename_axes(renamed)
 
 
@@ -140,8 +144,9 @@ def onnx_session(path: str | Path, threads: int | None = None) -> Any:
 def onnx_inputs(session: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
     """What the session reads, as numpy arrays, out of a batch of tensors. Without a mask there is no padding, without token
     types there is one text."""
-    ids = batch["input_ids"]
-    given = {"attention_mask": ids.new_ones(ids.shape), "token_type_ids": ids.new_zeros(ids.shape), **batch}
+    ids = batch.get("input_ids")
+    texts = {} if ids is None else {"attention_mask": ids.new_ones(ids.shape), "token_type_ids": ids.new_zeros(ids.shape)}
+    given = {**texts, **batch}
     return {wanted.name: given[wanted.name].cpu().numpy() for wanted in session.get_inputs()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from secateur.anatomy.inputs import longest_text
+from secateur.anatomy.inputs import image_size, longest_text, reads_images
 from secateur.errors import ExportError
 from secateur.spaces.pruning.plan import Plan
 from secateur.supernet import Supernet, evaluating
@@ -58,11 +58,15 @@ def verify_files(network: Any, files: Mapping[str, Path], batch: Mapping[str, An
 
 
 def padded_batch(model: Any, kind: str = "classification", *, token_types: bool = False) -> dict[str, Any]:
-    """Three texts of different lengths, padded at the right as tokenizers do: int64 (3, n), or (3, 2, n) for choices.
+    """Three texts of different lengths, padded at the right as tokenizers do: int64 (3, n), or (3, 2, n) for choices; or three
+    images.
 
     A decoder without a padding id gets texts of one length; one that classifies gets a single text.
     """
     config = model.config
+    if reads_images(config):
+        shape = (3, config.num_channels, *image_size(config))
+        return {"pixel_values": torch.randn(shape, generator=torch.Generator().manual_seed(0))}
     pad = getattr(config, "pad_token_id", None)
     pad = pad if isinstance(pad, int) and 0 <= pad < config.vocab_size else None
     length = min(24, longest_text(config))

@@ -22,7 +22,7 @@ BATCH = 32
 def scored_part(bench: Bench, count: int) -> Examples:
     """A random part of the training data: they may be sorted by label."""
     some = generator(bench.c.seed, "order").permutation(len(bench.data.train))[:count]
-    return Examples({name: [values[i] for i in some] for name, values in bench.data.train.columns.items()})
+    return bench.data.train.chosen(some)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from secateur.tasks.check import check_data
 from secateur.tasks.examples import Examples, TaskData
 from secateur.tasks.glue import TASKS
-from secateur.tasks.image_reading import load_images
+from secateur.tasks.image_reading import load_image_task, load_images
 from secateur.tasks.metrics import Scorer
 from secateur.tasks.reading import load_task
 from secateur.tasks.task import ERRORS, KINDS, PAPERS, Task
@@ -18,6 +18,7 @@ __all__ = [
     "Task",
     "TaskData",
     "check_data",
+    "load_image_task",
     "load_images",
     "load_task",
 ]

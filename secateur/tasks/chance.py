@@ -16,6 +16,7 @@ ABOUT = {
     "multiple_choice": "always the same answer",
     "regression": "always the mean",
     "language_modelling": "each token by its frequency",
+    "image_classification": "always the same class",
 }
 
 

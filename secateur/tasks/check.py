@@ -10,8 +10,9 @@ from typing import TypeVar
 from secateur.errors import ConfigurationError, MissingExtraError, SecateurError
 from secateur.tasks.columns import SAMPLE, check_kind, find_columns, rename, text_columns
 from secateur.tasks.files import read_table
+from secateur.tasks.image_files import check_album
 from secateur.tasks.sources import Source, refuse_labels, resolve
-from secateur.tasks.task import TEXT_KINDS, check_metric
+from secateur.tasks.task import KINDS, TEXT_KINDS, check_metric
 
 _Found = TypeVar("_Found")
 
@@ -26,6 +27,7 @@ def check_data(
     """Every fault that can be told cheaply, a line each; empty where there is none.
 
     It sees paths, names, formats and columns. What stands in all the rows (labels, missing values) is seen by `load_task`.
+    For the kind `image_classification` the data are images, and all else is about texts.
     """
     faults: list[str] = []
 
@@ -38,7 +40,11 @@ def check_data(
             faults.append(str(error))
         return None
 
-    attempt(lambda: check_kind(kind))
+    attempt(lambda: check_kind(kind, KINDS))
+    if kind == "image_classification":
+        attempt(lambda: check_album(data))
+        attempt(lambda: check_metric(metric, kind))
+        return faults
     columns = attempt(lambda: text_columns(text))
     source = attempt(lambda: resolve(data))
     if source is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,10 @@ def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return columns
 
 
-def check_kind(kind: str | None) -> None:
-    """Raises UnknownNameError for a kind of task on texts that there is not."""
-    if kind is not None and kind not in TEXT_KINDS:
-        raise UnknownNameError("kind", kind, TEXT_KINDS)
+def check_kind(kind: str | None, known: Collection[str] = TEXT_KINDS) -> None:
+    """Raises UnknownNameError for a kind of task, by default one on texts, that there is not."""
+    if kind is not None and kind not in known:
+        raise UnknownNameError("kind", kind, known)
 
 
 def find_columns(

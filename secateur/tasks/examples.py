@@ -1,8 +1,8 @@
-"""Tokenised examples, and the data of a task: its splits, their batches and their fingerprint."""
+"""Examples as a network reads them, and the data of a task: its splits, their batches and their fingerprint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,13 @@ class Examples(Sequence[dict[str, Any]]):
     """A list of examples, each a dict of Python lists: input_ids, attention_mask, labels, and for some token_type_ids.
 
     A torch data loader and transformers' Trainer take it as a data set. Multiple choice has one list per answer in each field.
+    Of images there are labels and `pixel_values`, an array (channels, height, width) each, and their `lengths` are given.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(self, columns: Mapping[str, Sequence[Any]], lengths: Sequence[int] | None = None) -> None:
         self.columns = {name: list(values) for name, values in columns.items()}
-        ids = self.columns["input_ids"]
-        #: Tokens of each example; of its longest answer in multiple choice.
-        self.lengths: list[int] = [max(map(len, e)) if e and isinstance(e[0], list) else len(e) for e in ids]
+        #: Tokens of each example; of its longest answer in multiple choice. Of an image, the states that layers compute.
+        self.lengths: list[int] = _lengths(self.columns["input_ids"]) if lengths is None else list(lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -37,8 +37,14 @@ class Examples(Sequence[dict[str, Any]]):
     def __getitem__(self, index: Any) -> Any:
         """The example at `index`, or for a slice the Examples in it."""
         if isinstance(index, slice):
-            return Examples({name: values[index] for name, values in self.columns.items()})
+            return self.chosen(range(len(self))[index])
         return {name: values[index] for name, values in self.columns.items()}
+
+    def chosen(self, rows: Iterable[int]) -> Examples:
+        """The examples of these rows, in this order."""
+        places = list(rows)
+        columns = {name: [values[row] for row in places] for name, values in self.columns.items()}
+        return Examples(columns, [self.lengths[row] for row in places])
 
     @property
     def labels(self) -> list[Any]:
@@ -49,9 +55,18 @@ class Examples(Sequence[dict[str, Any]]):
         """A digest of all that is in them."""
         parts: list[bytes] = []
         for name in sorted(self.columns):
-            flat, shape = _flat(self.columns[name])
+            values = self.columns[name]
+            if values and isinstance(values[0], np.ndarray):
+                parts.append(f"{name} {values[0].dtype} {values[0].shape}".encode())
+                parts += [digest(value.tobytes()).encode() for value in values]  # all bytes at once would be a second copy
+                continue
+            flat, shape = _flat(values)
             parts += [name.encode(), flat.tobytes(), shape.tobytes()]
         return digest(*parts)
+
+
+def _lengths(ids: list[list[Any]]) -> list[int]:
+    return [max(map(len, e)) if e and isinstance(e[0], list) else len(e) for e in ids]
 
 
 def _flat(values: list[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -65,12 +80,13 @@ def _flat(values: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass
 class TaskData:
-    """A task with its tokenised train, validation and test sets. The test set is for the report only."""
+    """A task with its train, validation and test sets, tokenised or images. The test set is for the report only."""
 
     task: Task
     train: Examples
     validation: Examples
     test: Examples
+    #: What is saved with a network so that its inputs can be made again: the tokenizer; of images the `ImageProcessor`.
     tokenizer: Any
     max_length: int
     #: Classes, or answers in multiple choice; 1 for a regression; None for language modelling.
@@ -83,6 +99,8 @@ class TaskData:
         # Which of its metrics was chosen does not either.
         metrics, main = (self.task.own, self.task.own[0]) if self.task.own else (self.task.metrics, self.task.main)
         settings = f"{self.task.name} {self.task.kind} {metrics} {main} {self.label_names} {self.max_length}"
+        if self.task.kind == "image_classification":  # normalised when they are read
+            settings += f" {self.tokenizer}"
         self.fingerprint = digest(settings, *(self.split(name).fingerprint for name in SPLITS))
 
     def split(self, name: str) -> Examples:
@@ -93,12 +111,16 @@ class TaskData:
 
     def collate(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """One batch, padded at the right to its longest example: (B, T) tensors, (B, C, T) in multiple choice, and `labels`.
+        Of images, `pixel_values` (B, channels, height, width).
 
         Labels are (B,) of long, or of float32 for a regression; (B, T) in language modelling, −100 where padded.
         """
         import torch
 
         kind, size = self.task.kind, len(features)
+        if kind == "image_classification":
+            pixels = self.tokenizer(np.stack([feature["pixel_values"] for feature in features]))
+            return {"pixel_values": pixels, "labels": torch.tensor([feature["labels"] for feature in features])}
         inputs = [{name: value for name, value in feature.items() if name != "labels"} for feature in features]
         if kind == "multiple_choice":
             answers = len(inputs[0]["input_ids"])

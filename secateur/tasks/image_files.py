@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import DataError, MissingExtraError, UnknownNameError, one_line
 from secateur.paths import checked, regular
+from secateur.tasks.glue import named_task
 
 #: Data sets that come with what is installed.
 NAMED = ("digits",)
@@ -40,40 +41,83 @@ class Album:
     classes: tuple[str, ...] | None = None
 
 
-def read_album(data: str | Path) -> Album:
+def read_album(data: str | Path, size: tuple[int, int] | None = None) -> Album:
     """The pictures that `data` names: a folder, an .npz file, or a name. An existing path wins over a name.
 
-    Raises DataError for what is missing or malformed, UnknownNameError for a name of no data set.
+    With a `size` (height, width) all are brought to it; else those of a folder must be of one size. Raises DataError for what
+    is missing or malformed, UnknownNameError for a name of no data set.
     """
+    check_album(data)
+    path = checked(data, DataError)
+    album = _from_folder(path, size) if path.is_dir() else _from_arrays(path) if path.exists() else _digits()
+    if size is None:
+        return album
+    return replace(album, splits={name: replace(p, pixels=resized(p.pixels, size)) for name, p in album.splits.items()})
+
+
+def check_album(data: str | Path) -> None:
+    """What `read_album` raises of names and file names alone."""
     path = checked(data, DataError)
     if path.is_dir():
-        return _from_folder(path)
-    if path.exists():
-        return _from_arrays(path)
-    if str(data) == "digits":
-        return _digits()
-    if isinstance(data, Path) or "/" in data or Path(data).suffix:
-        raise DataError(f"`{data}` does not exist: no such file or folder.")
-    raise UnknownNameError("data set of images", data, NAMED, "Or give a folder with a sub-folder per class, or an .npz file.")
+        if not _folders(path):
+            raise DataError(f"`{path}` has no sub-folders: put the images of each class into a sub-folder of its name.")
+    elif path.exists():
+        if not regular(path) or path.suffix.lower() != ".npz":
+            raise DataError(f"`{path}` is no data set of images: give a folder with a sub-folder per class, or an .npz file.")
+    elif str(data) not in NAMED:
+        if named_task(str(data)) is None and (isinstance(data, Path) or "/" in data or Path(data).suffix):
+            raise DataError(f"`{data}` does not exist: no such file or folder.")
+        hint = "Or give a folder with a sub-folder per class, or an .npz file."
+        raise UnknownNameError("data set of images", str(data), NAMED, hint)
 
 
-def _from_folder(folder: Path) -> Album:
+def is_album(data: str | Path) -> bool:
+    """Whether this can only be images: a named data set, an .npz file, or a folder whose sub-folders have pictures in them."""
+    path = checked(data, DataError)
+    if not path.exists():
+        return str(data) in NAMED
+    if not path.is_dir():
+        return path.suffix.lower() == ".npz"
+    try:
+        inside = (found for one in _folders(path) for found in (one, *_folders(one)))
+        return any(_is_picture(file) for folder in inside for file in folder.iterdir())
+    except OSError:  # a folder that cannot be read
+        return False
+
+
+def resized(pixels: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
+    """Pictures (n, height, width, channels) of bytes or floating point brought to a size (height, width): bilinear, and what
+    becomes smaller is smoothed, as PIL does. Those of this size are left as they are."""
+    if pixels.shape[1:3] == size:
+        return pixels
+    import torch
+
+    given = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
+    found = torch.nn.functional.interpolate(given, size, mode="bilinear", antialias=True)
+    return found.numpy().transpose(0, 2, 3, 1)
+
+
+def _from_folder(folder: Path, size: tuple[int, int] | None) -> Album:
     inside = {path.name.lower(): path for path in _folders(folder)}
     found = {split: [inside[name] for name in names if name in inside] for split, names in _SPLITS.items()}
     if not found["train"]:
-        return Album(folder.resolve().name, {"train": _classes(folder)})
+        return Album(folder.resolve().name, {"train": _classes(folder, size)})
     for split, paths in found.items():
         if len(paths) > 1:
             names = " and ".join(f"`{path.name}`" for path in paths)
             raise DataError(f"`{folder}` has more than one folder for {split}: {names}. Keep one.")
-    return Album(folder.resolve().name, {split: _classes(paths[0]) for split, paths in found.items() if paths})
+    return Album(folder.resolve().name, {split: _classes(paths[0], size) for split, paths in found.items() if paths})
 
 
 def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _classes(folder: Path) -> Pictures:
+def _is_picture(path: Path) -> bool:
+    return path.suffix.lower() in PICTURES and not path.name.startswith(".")
+
+
+def _classes(folder: Path, size: tuple[int, int] | None) -> Pictures:
     """The pictures of a folder that has a sub-folder for each class."""
     classes = _folders(folder)
     if not classes:
@@ -82,11 +126,12 @@ def _classes(folder: Path) -> Pictures:
     labels: list[str] = []
     first: Path | None = None
     for one in classes:
-        files = sorted(path for path in one.iterdir() if path.suffix.lower() in PICTURES and not path.name.startswith("."))
+        files = sorted(path for path in one.iterdir() if _is_picture(path))
         if not files:
             raise DataError(f"`{one}` contains no images ({', '.join(PICTURES)}): add some, or remove the folder.")
         for path in files:
             picture = _picture(path)
+            picture = picture if size is None else resized(picture[None], size)[0]
             first = first or path
             if pixels and picture.shape[:2] != pixels[0].shape[:2]:
                 raise DataError(
@@ -120,8 +165,6 @@ def _picture(path: Path) -> NDArray[Any]:
 
 def _from_arrays(path: Path) -> Album:
     """`images` and `labels`, `validation_images` and so on; `label_names` in order, where labels are numbers from 0."""
-    if not regular(path) or path.suffix.lower() != ".npz":
-        raise DataError(f"`{path}` is no data set of images: give a folder with a sub-folder per class, or an .npz file.")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.errors import DataError
-from secateur.tasks.examples import SPLITS
+from secateur.tasks.examples import SPLITS, Examples, TaskData
 from secateur.tasks.image_files import Album, read_album
 from secateur.tasks.splits import check_shares, divide, sample
-from secateur.tasks.task import KINDS, Task
+from secateur.tasks.task import KINDS, Task, check_metric
 
 if TYPE_CHECKING:
     from secateur.tasks.image_data import ImageData
+    from secateur.tasks.image_processor import ImageProcessor
 
 
 def load_images(
@@ -26,6 +27,7 @@ def load_images(
     max_train: int | None = None,
     max_validation: int | None = None,
     max_test: int | None = None,
+    size: tuple[int, int] | None = None,
 ) -> ImageData:
     """The images of a classification task, in splits. The same arguments give the same splits.
 
@@ -38,7 +40,8 @@ def load_images(
 
     A split that is there is used as it is, but a validation set without a test set is the test set, as with texts. Others are
     held out of the training images: `test_share` of them first, then `validation_share` of what is left, by class and seed;
-    `max_train` and its like sample after that.
+    `max_train` and its like sample after that. All images must be of one size, unless a `size` (height, width) is given: they
+    are brought to it as they are read.
 
     Raises DataError, UnknownNameError or ConfigurationError where something is wrong with what was given.
     """
@@ -48,7 +51,7 @@ def load_images(
 
     limits = {"train": max_train, "validation": max_validation, "test": max_test}
     check_shares(validation_share, test_share, limits)
-    album = read_album(data)
+    album = read_album(data, size)
     names = _names(album)
     splits = dict(album.splits)
     if "test" not in splits and "validation" in splits:
@@ -76,6 +79,26 @@ def load_images(
     metrics, main = KINDS["image_classification"]
     task = Task(album.name, "image_classification", metrics, main, (), None, len(names), names)
     return ImageData(task, **images, label_names=names)
+
+
+def load_image_task(data: str | Path, processor: ImageProcessor, *, metric: str | None = None, **options: Any) -> TaskData:
+    """The images of a classification task as a network of this processor reads them: what `load_task` is to texts.
+
+    Options are those of `load_images`, which raises what this one raises, too; and DataError for images in colour where the
+    network reads grey.
+    """
+    check_metric(metric, "image_classification")
+    found = load_images(data, size=processor.size, **options)
+    fitted = processor.fitted(found)
+    splits = {}
+    for name in SPLITS:
+        images = found.split(name)
+        columns: dict[str, Any] = {"pixel_values": fitted.coloured(images.pixels.numpy()), "labels": images.labels.tolist()}
+        splits[name] = Examples(columns, [fitted.length] * len(images))
+    task = found.task.scored_by(metric)
+    return TaskData(
+        task, **splits, tokenizer=fitted, max_length=fitted.length, num_labels=found.num_labels, label_names=found.label_names
+    )
 
 
 def _size(shape: tuple[int, ...]) -> str:

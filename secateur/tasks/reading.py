@@ -195,7 +195,7 @@ def _load_language(
     for role, examples in parts.items():
         rows = sample(np.arange(len(examples)), None, limits[role], seed, role)
         if len(rows) < len(examples):
-            parts[role] = Examples({name: [values[row] for row in rows] for name, values in examples.columns.items()})
+            parts[role] = examples.chosen(rows)
     metrics, main = KINDS["language_modelling"]
     task = Task(source.name, "language_modelling", metrics, main, columns.text, None, description="tell the next token")
     return TaskData(task, parts["train"], parts["validation"], parts["test"], tokenizer, max_length)

@@ -14,6 +14,7 @@ from secateur.tasks.columns import rename
 from secateur.tasks.files import FORMATS, file_format, find_splits, read_tables, require_format
 from secateur.tasks.glue import named_task, require_task
 from secateur.tasks.hub import hub
+from secateur.tasks.image_files import is_album
 from secateur.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -59,7 +60,12 @@ def resolve(data: str | Path) -> Source:
     path = checked(data, DataError)
     if path.is_dir():
         name = path.resolve().name
-        return Source(name, str(path), named_task(name), find_splits(path))
+        try:
+            return Source(name, str(path), named_task(name), find_splits(path))
+        except DataError:
+            refuse_images(data)
+            raise
+    refuse_images(data)
     if path.exists():
         require_format(path)
         return Source(path.name.split(".")[0], str(path), None, {"train": [path]})
@@ -79,6 +85,12 @@ def _like_path(data: str) -> bool:
     if re.match(r"[./~]", data) or "\\" in data or Path(data.removesuffix(".gz")).suffix in FORMATS:
         return True
     return "/" in data and not data.lower().startswith("glue/")
+
+
+def refuse_images(data: str | Path) -> None:
+    """Raises DataError where the data can only be images."""
+    if is_album(data):
+        raise DataError(f"`{data}` is a data set of images: it needs a model that reads images, and this one reads texts.")
 
 
 def refuse_labels(source: Source, kind: str | None) -> None:

@@ -66,7 +66,7 @@ def told(teacher: Any, data: TaskData, batch_size: int, examples: Examples | Non
                 answers[place] = row
     labels, own = list(examples.labels), len(data.train)
     labels[own:] = [row[0] if len(row) == 1 else int(np.argmax(row)) for row in answers[own:]]
-    return Examples({**examples.columns, "labels": labels, TOLD: answers})
+    return Examples({**examples.columns, "labels": labels, TOLD: answers}, examples.lengths)
 
 
 def taught_by(teacher: Any, data: TaskData, batch_size: int, copies: int = 0, seed: int = 0) -> dict[str, Any]:

@@ -127,3 +127,11 @@ def test_a_hub_name_that_cannot_be_had_is_said(monkeypatch: pytest.MonkeyPatch) 
     check_model("owner/name")
     with pytest.raises(ModelError, match=r"`owner/name` is neither .*: no connection for owner/name and more lines\.$"):
         load_any("owner/name")
+
+
+def test_a_model_for_images_is_no_language_model(tmp_path: Path) -> None:
+    from secateur.checkpoints.pretrained import load_causal
+
+    toy_model("vit").save_pretrained(tmp_path / "vit")
+    with pytest.raises(ModelError, match="reads images: it is no language model"):
+        load_causal(str(tmp_path / "vit"))

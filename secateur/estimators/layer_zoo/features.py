@@ -13,7 +13,7 @@ from secateur.rng import generator
 from secateur.supernet import Supernet
 from secateur.supernet.evaluating import in_evaluation_mode
 from secateur.supernet.recording import LayerCalls, recorded
-from secateur.tasks import Examples, TaskData
+from secateur.tasks import TaskData
 
 #: Examples of a batch; fewer where texts are long: the states before all layers of so many tokens are in memory.
 BATCH, TOKENS = 32, 32_768
@@ -25,9 +25,7 @@ def drawn_batches(data: TaskData, count: int, seed: int) -> list[dict[str, torch
     order = rng.permutation(len(data.train))
     lengths = np.asarray(data.train.lengths)[order]
     size = max(1, min(BATCH, len(order) // count, int(TOKENS / count / lengths[: count * BATCH].mean())))
-    some = order[: count * size]
-    examples = Examples({name: [values[i] for i in some] for name, values in data.train.columns.items()})
-    batches = list(data.batches(examples, size))
+    batches = list(data.batches(data.train.chosen(order[: count * size]), size))
     return [batches[place] for place in rng.permutation(len(batches))]
 
 

@@ -9,6 +9,9 @@ from secateur.tasks import ERRORS, PAPERS
 from secateur.tasks.language_modelling import SEPARATORS
 
 _DATA = "The data"
+#: The kind of task that has no texts; and settings that only texts have.
+IMAGES = "image_classification"
+ABOUT_TEXTS = ("text", "label", "max_length", "separator", "variants", "latency_length", "group_by_length")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +20,8 @@ class DataSettings(Settings):
 
     kind: str | None = option(
         None,
-        "classification, regression, multiple_choice or language_modelling; inferred from the data by default.",
+        "classification, regression, multiple_choice or language_modelling; inferred from the data by default. "
+        "image_classification for a model that reads images.",
         panel=_DATA,
     )
     metric: str | None = option(

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.anatomy.inputs import longest_text
+from secateur.anatomy.inputs import longest_text, read_length
 from secateur.devices.setup import Setup
 from secateur.errors import SecateurError, StudyError, one_line
 from secateur.export.scored import Forms, Judge
@@ -33,7 +33,7 @@ def judging(run: PruneRun, progress: Progress, most: int | None = None, *, besid
         from secateur.estimators.forms import judge_forms
 
         c = run.configuration
-        length = min(c.latency_length, longest_text(network.config))
+        length = read_length(network.config, min(c.latency_length, longest_text(network.config)))
         setup = Setup(threads=c.threads, batch=c.latency_batch, length=length, kind=run.task["kind"])
         data, unscored = scored_on()
         with progress.bar("scoring the formats") as advance:
@@ -45,8 +45,6 @@ def judging(run: PruneRun, progress: Progress, most: int | None = None, *, besid
 def _batches(run: PruneRun, most: int | None) -> tuple[Any, list[Any]]:
     """The task and batches of the data that the run began with. Raises DataError or StudyError where they are no longer
     there."""
-    from secateur.tasks import Examples
-
     c = run.configuration
     data: TaskData = c.task_data(run.tokenizer)
     if run.store.get_meta("data") != data.fingerprint:
@@ -55,5 +53,4 @@ def _batches(run: PruneRun, most: int | None) -> tuple[Any, list[Any]]:
         return data.task, list(data.batches("validation", c.evaluation_batch))
     # a random part: the data may be sorted by label
     some = generator(c.seed, "forms").permutation(len(data.validation))[:most]
-    examples = Examples({name: [values[i] for i in some] for name, values in data.validation.columns.items()})
-    return data.task, list(data.batches(examples, c.evaluation_batch))
+    return data.task, list(data.batches(data.validation.chosen(some), c.evaluation_batch))

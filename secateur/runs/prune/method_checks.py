@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from secateur import catalogue
@@ -43,12 +44,11 @@ def method_faults(c: PruneSettings) -> list[str]:
 
 def unused(c: PruneSettings) -> dict[str, str]:
     """Setting → why it cannot have an effect, of those that differ from what the preset says. Method and strategy are known."""
-    several = {*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING, *TUNING, "label_weight"}
-    changed = {name for name in several if getattr(c, name) not in (None, c.preset_value(name))}
-    if changed <= {"searcher"} and c.method == type(c).method:  # it has one: nothing need be imported to find out
+    given = set(changed(c, (*SOME, *CHOOSING, *RUNGS, *POLISHING, *ORDERING, *TUNING, "label_weight")))
+    if given <= {"searcher"} and c.method == type(c).method:  # it has one: nothing need be imported to find out
         return {}
     kind = catalogue.find("method", c.method)
-    why = {name: _others(name, c.method) for name in SOME if name in changed and name not in kind.uses}
+    why = {name: _others(name, c.method) for name in SOME if name in given and name not in kind.uses}
     if kind.lists:
         why |= dict.fromkeys(CHOOSING, f"the method `{c.method}` tries a list of its own")
     if not catalogue.with_budgets(c.searcher):
@@ -67,7 +67,12 @@ def unused(c: PruneSettings) -> dict[str, str]:
         why["k"] = f"the strategy `{c.strategy}` does not draw so many sub-networks"
     if not c.distillation_weight:
         why["label_weight"] = "nothing is distilled (`distillation_weight` 0), so that there is only the loss on the labels"
-    return {name: reason for name, reason in why.items() if name in changed}
+    return {name: reason for name, reason in why.items() if name in given}
+
+
+def changed(c: PruneSettings, names: Iterable[str]) -> list[str]:
+    """Of these settings those that differ from what the preset says."""
+    return [name for name in names if getattr(c, name) not in (None, c.preset_value(name))]
 
 
 def masks_may_join(c: PruneSettings) -> bool:

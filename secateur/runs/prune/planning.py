@@ -12,7 +12,7 @@ import numpy as np
 
 from secateur.catalogue import find
 from secateur.checkpoints.pretrained import network_like
-from secateur.checkpoints.tokenizers import tokenizer_of
+from secateur.checkpoints.processors import processor_of
 from secateur.devices.device import check_precision, describe_device, own_device
 from secateur.devices.training_memory import StepMemory, pass_memory, step_memory
 from secateur.devices.training_pace import seconds_per_step
@@ -98,7 +98,7 @@ class Planning:
         device = own_device(settings.device)
         check_precision(settings.mixed_precision, device)
         self.device = str(device)
-        self.data = settings.task_data(tokenizer_of(settings.model))
+        self.data = settings.task_data(processor_of(settings.model, settings.kind))
         self.c: Any = settings.with_usual_learning_rates(len(self.data.train))
         self.kind, self.labels = self.data.task.kind, self.data.num_labels or 1
         self.supernet = Supernet(network_like(self.c.model, self.data))
@@ -118,7 +118,7 @@ class Planning:
 
     @cached_property
     def longest(self) -> dict[str, int]:
-        """Split → tokens of the longest example, on which memory depends."""
+        """Split → tokens (or an image's states) of the longest example, on which memory depends."""
         return {name: max(self.data.split(name).lengths) for name in ("train", "validation", "test")}
 
     def names(self) -> list[str]:

@@ -39,13 +39,14 @@ class PruneReport(Report):
 
     def conditions(self) -> Row:
         run, c = self.run, self.run.configuration
+        read = "images" if run.on_images else f"{c.latency_length} tokens"
         return {
             "metric": run.metric,
             "data": run.store.get_meta("data"),
             "sizes": run.task.get("sizes"),
             "network": self._whole(),
             "device": run.store.get_meta("device"),
-            "measured": f"{c.latency_batch} × {c.latency_length} tokens, {c.threads} threads",
+            "measured": f"{c.latency_batch} × {read}, {c.threads} threads",
         }
 
     def scored_by(self) -> str:

@@ -15,6 +15,7 @@ from secateur.objectives import ERROR, PERPLEXITY, kept_share, scored
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
+from secateur.runs.prune.data_settings import IMAGES
 from secateur.runs.prune.member import MEMBERS, PruneMember
 from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.settings import PruneSettings
@@ -126,7 +127,9 @@ class PruneRun(RunFolder):
         c = self.configuration
         where = str(self.store.get_meta("device", c.device))
         threads = f", {c.threads} thread{'' if c.threads == 1 else 's'}" if where.startswith("cpu") else ""
-        return f"{where}{threads}, batch {c.latency_batch} of at most {c.latency_length} tokens"
+        return f"{where}{threads}, batch {c.latency_batch}" + (
+            "" if self.on_images else f" of at most {c.latency_length} tokens"
+        )
 
     @property
     def chance(self) -> dict[str, dict[str, float]] | None:
@@ -164,7 +167,8 @@ class PruneRun(RunFolder):
             "WARNING: the unpruned network has learned nothing: "
             f"{self.metric.replace('_', ' ')} {found:.3f} on validation data, and "
             f"{ABOUT[self.task['kind']]} gives {chance:.3f}. No result of this run is meaningful. "
-            "Check text and label columns, give more data or --epochs, or another --learning-rate."
+            f"Check {'the labels' if self.on_images else 'text and label columns'}, give more data or --epochs, or another "
+            "--learning-rate."
         )
 
     def kept(self, values: Mapping[str, float]) -> float:
@@ -234,9 +238,14 @@ class PruneRun(RunFolder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        from secateur.checkpoints.tokenizers import tokenizer_of
+        """The tokenizer; for a model that reads images the `ImageProcessor`."""
+        from secateur.checkpoints.processors import processor_of
 
-        return tokenizer_of(str(self.folder / SUPERNET))
+        return processor_of(str(self.folder / SUPERNET))
+
+    @property
+    def on_images(self) -> bool:
+        return bool(self.task.get("kind") == IMAGES)
 
     @property
     def model_name(self) -> str:

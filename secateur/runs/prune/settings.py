@@ -10,17 +10,17 @@ from typing import Any, ClassVar, Self
 
 from secateur import catalogue
 from secateur.catalogue import explained
-from secateur.checkpoints.pretrained import check_model
+from secateur.checkpoints.pretrained import check_model, is_for_images
 from secateur.devices.setup import Setup
-from secateur.errors import ConfigurationError
+from secateur.errors import ConfigurationError, DataError
 from secateur.methods.drops import DROPS
 from secateur.methods.learned_masks.ways import SCHEDULE
 from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
 from secateur.objectives import PERPLEXITY, Bound, Objective, bound_on, serving
 from secateur.paths import checked
-from secateur.runs.prune.data_settings import DataSettings
+from secateur.runs.prune.data_settings import ABOUT_TEXTS, IMAGES, DataSettings
 from secateur.runs.prune.large_settings import LargeModelSettings
-from secateur.runs.prune.method_checks import method_faults, unused
+from secateur.runs.prune.method_checks import changed, method_faults, unused
 from secateur.runs.prune.objective_checks import LANGUAGE, objective_faults
 from secateur.runs.prune.presets import DEMO, KLEIN2024
 from secateur.runs.prune.trainings import Trainings
@@ -29,7 +29,9 @@ from secateur.search.best_first import ORDERS
 from secateur.search.stopping import Stopping
 from secateur.settings import DAY, MOST_BATCH, MOST_TRIALS, option, shared
 from secateur.spaces.domains import Range
-from secateur.tasks import TaskData, check_data, load_task
+from secateur.tasks import TaskData, check_data, load_image_task, load_task
+from secateur.tasks.image_files import is_album
+from secateur.tasks.image_processor import ImageProcessor
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 
@@ -69,7 +71,8 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
 
     model: str = option(about="A folder with a pre-trained Transformer, or a name on the hub.", positional=True)
     data: str = option(
-        about="A CSV, TSV, JSON Lines, Parquet or text file, a folder of such files, or a task by name (glue/rte).",
+        about="A CSV, TSV, JSON Lines, Parquet or text file, a folder of such files, or a task by name (glue/rte); for a model "
+        "that reads images, a folder with a sub-folder of them per class, or an .npz file.",
         positional=True,
     )
     preset: str = option(
@@ -285,7 +288,17 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
         found = Faults(self.disagreements())
         found.tried(check_model, self.model, self.kind)
         metric = self.metric if self.sound("metric") else None
-        return [*found, *check_data(self.data, self.text, self.label, self.kind, metric)]
+        kind = IMAGES if self.kind is None and self.on_images() else self.kind
+        if kind == IMAGES:
+            found += [f"`{name}` cannot be set: it is for texts, and these are images." for name in changed(self, ABOUT_TEXTS)]
+        return [*found, *check_data(self.data, self.text, self.label, kind, metric)]
+
+    def on_images(self) -> bool:
+        """Whether the model reads images, as far as that can be told before it is loaded: of one on the hub, by the data."""
+        known = is_for_images(self.model)
+        with suppress(ConfigurationError, DataError):
+            return is_album(self.data) if known is None else known
+        return False
 
     def choice_faults(self) -> list[str]:
         """All that is wrong with these settings whatever the model and the data are."""
@@ -345,23 +358,14 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
         return replace(self, **found)
 
     def task_data(self, tokenizer: Any) -> TaskData:
-        """The run's data, split and tokenised: the same each time, unless they have changed."""
-        return load_task(
-            self.data,
-            tokenizer,
-            text=self.text,
-            label=self.label,
-            kind=self.kind,
-            metric=self.metric,
-            seed=self.seed,
-            max_length=self.max_length,
-            validation_share=self.validation_share,
-            test_share=self.test_share,
-            max_train=self.max_train,
-            max_validation=self.max_validation,
-            max_test=self.max_test,
-            separator=self.separator,
-        )
+        """The run's data, split and tokenised, or images as their processor makes them, which `tokenizer` then is: the same
+        each time, unless they have changed."""
+        always = ("metric", "seed", "validation_share", "test_share", "max_train", "max_validation", "max_test")
+        given: dict[str, Any] = {name: getattr(self, name) for name in always}
+        if isinstance(tokenizer, ImageProcessor):
+            return load_image_task(self.data, tokenizer, **given)
+        texts = {name: getattr(self, name) for name in ("text", "label", "kind", "max_length", "separator")}
+        return load_task(self.data, tokenizer, **given, **texts)
 
     def levels(self) -> list[Bound]:
         """The shares of the body's parameters at which a sub-network is chosen to be polished."""

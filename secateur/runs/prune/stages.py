@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from secateur.anatomy.inputs import longest_text, read_length
 from secateur.architecture import Architecture
 from secateur.catalogue import find, find_searcher, with_budgets
 from secateur.checkpoints.carried import carry
-from secateur.checkpoints.tokenizers import tokenizer_of
+from secateur.checkpoints.processors import processor_of
 from secateur.devices.device import check_precision, own_device
 from secateur.errors import ConfigurationError, EvaluationFailure, StudyError
 from secateur.estimators.base import Estimator
@@ -22,7 +23,6 @@ from secateur.estimators.fine_tuned import TRAINING, FineTuned
 from secateur.estimators.shared_weights import SharedWeightsError, score
 from secateur.estimators.together import Together
 from secateur.export.checkpoint import save_checkpoint
-from secateur.export.verify import longest_text
 from secateur.methods.base import Method
 from secateur.methods.block_zoo import zoo_of
 from secateur.methods.fine_tuned_first import SCRATCH
@@ -76,7 +76,7 @@ class PruneWork(Measuring):
         self.space = self.run.space
         self.layers = Layer(self.supernet.shape)
         longest = longest_text(self.supernet.model.config)
-        self.length = min(self.c.latency_length, longest)
+        self.length = read_length(self.supernet.model.config, min(self.c.latency_length, longest))
         tokens = max(max(self.data.split(name).lengths) for name in ("train", "validation", "test"))
         if tokens > longest:
             raise ConfigurationError(f"`max_length` must be at most {longest} for this model, got {self.c.max_length}.")
@@ -159,7 +159,7 @@ class PruneWork(Measuring):
         with self.progress.bar("reading data"):
             kept = self.done(find("method", c.method).keeps)
             source = str(self.networks) if kept else c.model
-            data: TaskData = c.task_data(tokenizer_of(source))
+            data: TaskData = c.task_data(processor_of(source, c.kind))
         if self.store.get_meta("data", data.fingerprint) != data.fingerprint:
             raise StudyError(f"`{c.data}` has changed since `{self.folder}` began. Start a new run on the new data.")
         self._keep("data", data.fingerprint)

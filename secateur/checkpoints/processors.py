@@ -1,0 +1,47 @@
+"""What makes a model's inputs, read from its folder: a tokenizer, or how images are prepared."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from secateur.anatomy.inputs import image_size, read_length, reads_images
+from secateur.checkpoints.folders import local
+from secateur.checkpoints.pretrained import check_kind, reading
+from secateur.checkpoints.tokenizers import tokenizer_of
+from secateur.tasks.image_processor import FILE, ImageProcessor
+
+
+def processor_of(model: str, kind: str | None = None) -> Any:
+    """The tokenizer that comes with a model, or the `ImageProcessor` of one that reads images: as its preprocessor_config.json
+    says, where there is one.
+
+    Raises ModelError where there is no tokenizer, where the file is damaged, or for a family that cannot do this `kind`.
+    """
+    from transformers import AutoConfig
+
+    with reading(model) as source:
+        config = AutoConfig.from_pretrained(source)
+        check_kind(model, config, kind)
+        if reads_images(config):
+            size, channels, length = image_size(config), config.num_channels, read_length(config, 1)
+            return ImageProcessor.said(size, channels, length, _settings(source))
+    return tokenizer_of(model)
+
+
+def _settings(source: str) -> dict[str, Any] | None:
+    """What the preprocessor_config.json of a folder, or of a name on the hub, says; None where there is none."""
+    folder = local(source)
+    if folder is None:
+        from transformers.image_processing_base import ImageProcessingMixin
+
+        try:
+            return dict(ImageProcessingMixin.get_image_processor_dict(source)[0])
+        except OSError:  # there is no such file
+            return None
+    if not (folder / FILE).is_file():
+        return None
+    found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"{FILE} contains no settings {{…}}")
+    return found
