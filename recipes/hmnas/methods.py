@@ -92,10 +92,12 @@ def main() -> None:
     torch.set_num_threads(1)
     if args.what == "tune":
         table, names = TUNING, ("setting",)
+        unpolished = {name: value for name, value in SETTINGS["learned-masks"].items() if name != "polish_epochs"}
+        unpolished["polish"] = False
         asked = [
             (
                 {"setting": name, "method": "learned-masks", "task": "stsb", "seed": 100},
-                SETTINGS["learned-masks"] | {"polish": False} | changes,
+                unpolished | changes,
             )
             for name, changes in TRIED.items()
         ]
