@@ -3,8 +3,9 @@
     python optimizers.py MODEL CORPUS [--steps 64] [--seed 0]     # optimizers.csv; rows that are there are not computed again
 
 Healing: the network cut to 60 % of its layers' parameters by activations, taught by the unpruned one. Super-network: the same
-blocks, the strategy `full`; scored are the whole network and the largest network of `small` within 60 %. Everything is scored
-on validation text. Bytes: gradients and the optimiser's states at the peak of a step, counted on the meta device.
+blocks, the strategy `full`, at the rate at which the optimiser healed best; scored are the whole network and the largest
+network of `small` within 60 %. Everything is scored on validation text. Bytes: gradients and the optimiser's states at the
+peak of a step, counted on the meta device.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from run import BATCH, LENGTH  # noqa: E402
 OPTIMIZERS, SHARE = HERE / "optimizers.csv", 0.6
 #: What is compared, with the learning rates that each may choose from.
 TRIED: dict[str, tuple[dict[str, Any], tuple[float, ...]]] = {
-    "adamw": ({}, (1e-3, 3e-4)),
-    "adamw-8bit": ({"optimizer": "adamw-8bit"}, (1e-3, 3e-4)),
-    "adafactor": ({"optimizer": "adafactor"}, (1e-3, 3e-4)),
+    "adamw": ({}, (3e-4, 1e-4)),
+    "adamw-8bit": ({"optimizer": "adamw-8bit"}, (3e-4, 1e-4)),
+    "adafactor": ({"optimizer": "adafactor"}, (3e-4, 1e-4)),
     "lora-16": ({"lora_rank": 16}, (3e-3, 1e-3)),
 }
 HEALING, SUPERNET = "healing", "super-network"
@@ -43,6 +44,13 @@ def held(network: Any, settings: Any) -> int:
 
     found = step_memory(Supernet(copy.deepcopy(network).to("meta")), [Draw()], LENGTH, "language_modelling", settings)
     return found.gradients + found.states
+
+
+def best_rate(name: str, steps: int, seed: int) -> float:
+    """The learning rate of the lowest perplexity after healing."""
+    same = {"training": HEALING, "by": name, "steps": str(steps), "seed": str(seed)}
+    found = [row for row in rows_of(OPTIMIZERS) if all(row[key] == value for key, value in same.items())]
+    return float(min(found, key=lambda row: float(row["slice"]))["rate"])
 
 
 def trained(training: str, whole: Any, plan: Any, data: Any, settings: Any, strategy: Any) -> dict[str, float]:
@@ -106,7 +114,7 @@ def main() -> None:
         for name, (changes, rates) in TRIED.items():
             if training == SUPERNET and "lora_rank" in changes:
                 continue  # its factors would have to be sliced with every sub-network
-            for rate in rates:
+            for rate in rates if training == HEALING else [best_rate(name, args.steps, args.seed)]:
                 about = {"training": training, "by": name, "rate": f"{rate:g}", "steps": args.steps, "seed": args.seed}
                 if any(all(row[key] == str(value) for key, value in about.items()) for row in rows_of(OPTIMIZERS)):
                     continue

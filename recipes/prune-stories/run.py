@@ -1,6 +1,6 @@
 """stories15M pruned to 80, 60 and 40 % of its layers' parameters: by the default method and as Minitron does it.
 
-    python run.py MODEL CORPUS RUNS [--tokens 131072] [--rates 1e-3 3e-4] [--seeds 0 1]
+    python run.py MODEL CORPUS RUNS [--tokens 131072] [--rates 1e-3 3e-4 1e-4] [--seeds 0 1]
 
 Each method reads as many tokens in training, all stages and all three sizes counted: what weight sharing spends on its
 super-network, Minitron spends on healing. Both score heads and units on the training text besides. results.csv gets the rows
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--tokens", type=int, default=131_072, help="of training, in each run")
-    parser.add_argument("--rates", type=float, nargs="+", default=(1e-3, 3e-4))
+    parser.add_argument("--rates", type=float, nargs="+", default=(1e-3, 3e-4, 1e-4))
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1))
     parser.add_argument("--methods", nargs="+", default=("minitron", *SPACES), choices=("minitron", *SPACES))
     args = parser.parse_args()

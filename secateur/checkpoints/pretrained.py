@@ -16,7 +16,7 @@ from secateur.checkpoints.foreign import LAYERS, check_weights, parsing
 from secateur.checkpoints.quiet import quiet
 from secateur.errors import ModelError
 from secateur.tasks.hub import hub
-from secateur.tasks.task import TEXT_KINDS
+from secateur.tasks.task import IMAGES, TEXT_KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ AUTO_CLASSES = {
     "regression": "AutoModelForSequenceClassification",
     "multiple_choice": "AutoModelForMultipleChoice",
     "language_modelling": "AutoModelForCausalLM",
-    "image_classification": "AutoModelForImageClassification",
+    IMAGES: "AutoModelForImageClassification",
 }
 
 
@@ -61,7 +61,7 @@ def check_kind(model: str, config: Any, kind: str | None) -> None:
         raise ModelError(
             f"`{model}` reads images, and {kind.replace('_', ' ')} here is a task on texts. Use a language model, such as bert."
         )
-    if kind == "image_classification" and not anatomy.images:
+    if kind == IMAGES and not anatomy.images:
         raise ModelError(f"`{model}` reads texts, and image classification needs a model that reads images, such as vit.")
     if kind == "language_modelling" and not anatomy.decoder:
         raise ModelError(
@@ -150,7 +150,7 @@ def network_like(model: str, data: TaskData, *, layers: int | None = None, devic
 def _head(data: TaskData) -> dict[str, Any]:
     """Settings of a configuration that make a head for the task."""
     options: dict[str, Any] = {}
-    if data.task.kind in ("classification", "regression", "image_classification"):
+    if data.task.kind in ("classification", "regression", IMAGES):
         options["num_labels"] = data.num_labels
         options["problem_type"] = "regression" if data.task.kind == "regression" else "single_label_classification"
         if data.label_names and data.task.kind != "regression":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from secateur.anatomy.inputs import image_size, read_length, reads_images
@@ -31,17 +32,14 @@ def processor_of(model: str, kind: str | None = None) -> Any:
 
 def _settings(source: str) -> dict[str, Any] | None:
     """What the preprocessor_config.json of a folder, or of a name on the hub, says; None where there is none."""
-    folder = local(source)
-    if folder is None:
-        from transformers.image_processing_base import ImageProcessingMixin
+    from transformers.utils import cached_file
 
-        try:
-            return dict(ImageProcessingMixin.get_image_processor_dict(source)[0])
-        except OSError:  # there is no such file
-            return None
-    if not (folder / FILE).is_file():
+    folder = local(source)
+    # of a name on the hub: None where it has no such file; that it cannot be reached is an error
+    name = cached_file(source, FILE, _raise_exceptions_for_missing_entries=False) if folder is None else folder / FILE
+    if name is None or not Path(name).is_file():
         return None
-    found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    found = json.loads(Path(name).read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError(f"{FILE} contains no settings {{…}}")
     return found

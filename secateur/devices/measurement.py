@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from secateur.anatomy.inputs import read_length
+from secateur.anatomy.inputs import read_length, reads_images
 from secateur.devices.setup import Setup, generation_fault
 from secateur.errors import ConfigurationError, MeasurementError, SecateurError, first_line
+from secateur.tasks.task import IMAGES
 
 if TYPE_CHECKING:
     from torch import nn
@@ -76,6 +77,7 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
     where = check_setup(setup)
     network = load(name).to(where).eval()
     setup = replace(setup, kind=kind_of(network), length=read_length(network.config, setup.length))
+    what = "images" if setup.kind == IMAGES else "token ids"
     inputs = dummy_inputs(network, setup.batch, setup.length, setup.kind)
 
     def run(measure: Callable[[], Found]) -> Found:
@@ -84,7 +86,7 @@ def measure_checkpoint(name: str, load: Callable[[str], nn.Module], setup: Setup
         except SecateurError:
             raise
         except Exception as error:  # it is a stranger's network: what its pass raises can be anything
-            said = f"`{type(network).__name__}` could not be run on token ids: {first_line(error)}"
+            said = f"`{type(network).__name__}` could not be run on {what}: {first_line(error)}"
             raise MeasurementError(said) from error
 
     memory = run(lambda: runtime_memory(network, inputs, setup))
@@ -98,6 +100,6 @@ def kind_of(network: nn.Module) -> str:
     name = type(network).__name__
     if name.endswith("ForMultipleChoice"):
         return "multiple_choice"
-    if name.endswith("ForImageClassification"):
-        return "image_classification"
+    if reads_images(network.config):
+        return IMAGES
     return "language_modelling" if name.endswith(("ForCausalLM", "LMHeadModel")) else "classification"

@@ -68,7 +68,10 @@ def running(model: nn.Module, inputs: Mapping[str, Tensor], setup: Setup) -> Ite
 
 
 def exported(model: nn.Module, folder: Path, setup: Setup) -> Path:
-    """The network as the file that the setup's runtime reads."""
+    """The network as the file that the setup's runtime reads. Raises MeasurementError for one that is not of transformers."""
+    if not hasattr(model, "config"):
+        name = type(model).__name__
+        raise MeasurementError(f"`{name}` cannot be exported: its runtime must be torch or torch-int8, got {setup.runtime}.")
     path, form = export_onnx(model, folder / FILES["onnx"], kind=setup.kind), setup.runtime.removeprefix("onnx-")
     return QUANTISERS[form](path, folder / FILES[form]).path if form in QUANTISERS else path
 

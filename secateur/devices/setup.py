@@ -54,8 +54,6 @@ class Setup(Settings):
         found = super().contradictions()
         if self.remembered and self.runtime != "torch":
             found.append(f"`remembered` is for the runtime torch, got `{self.runtime}`.")
-        if self.kind == "image_classification" and self.exported:
-            found.append(f"`runtime` must be torch or torch-int8 for image_classification, got `{self.runtime}`.")
         return [*found, fault] if (fault := device_fault(self.device)) else found
 
 

@@ -45,7 +45,7 @@ def export_onnx(model: Any, path: str | Path, *, kind: str = "classification", t
     axes: tuple[str, ...] = ("batch", "choices", "length") if kind == "multiple_choice" else ("batch", "length")
     if reads_images(model.config):
         axes = ("batch",)
-        inputs = blank_inputs(model, 2, 1)
+        inputs = {name: value.cpu() for name, value in blank_inputs(model, 2, 1).items()}
     else:
         sizes = (2, 3, 8) if kind == "multiple_choice" else (2, 8)
         ids = torch.randint(int(model.config.vocab_size), sizes, generator=torch.Generator().manual_seed(0))

@@ -12,7 +12,7 @@ from secateur.tasks.columns import SAMPLE, check_kind, find_columns, rename, tex
 from secateur.tasks.files import read_table
 from secateur.tasks.image_files import check_album
 from secateur.tasks.sources import Source, refuse_labels, resolve
-from secateur.tasks.task import KINDS, TEXT_KINDS, check_metric
+from secateur.tasks.task import IMAGES, KINDS, TEXT_KINDS, check_metric
 
 _Found = TypeVar("_Found")
 
@@ -41,7 +41,7 @@ def check_data(
         return None
 
     attempt(lambda: check_kind(kind, KINDS))
-    if kind == "image_classification":
+    if kind == IMAGES:
         attempt(lambda: check_album(data))
         attempt(lambda: check_metric(metric, kind))
         return faults

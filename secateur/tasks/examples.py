@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.architecture import digest
 from secateur.errors import ModelError
-from secateur.tasks.task import Task
+from secateur.tasks.task import IMAGES, Task
 from secateur.tasks.tokenizer_state import unchanged
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class TaskData:
         # Which of its metrics was chosen does not either.
         metrics, main = (self.task.own, self.task.own[0]) if self.task.own else (self.task.metrics, self.task.main)
         settings = f"{self.task.name} {self.task.kind} {metrics} {main} {self.label_names} {self.max_length}"
-        if self.task.kind == "image_classification":  # normalised when they are read
+        if self.task.kind == IMAGES:  # normalised when they are read
             settings += f" {self.tokenizer}"
         self.fingerprint = digest(settings, *(self.split(name).fingerprint for name in SPLITS))
 
@@ -118,7 +118,7 @@ class TaskData:
         import torch
 
         kind, size = self.task.kind, len(features)
-        if kind == "image_classification":
+        if kind == IMAGES:
             pixels = self.tokenizer(np.stack([feature["pixel_values"] for feature in features]))
             return {"pixel_values": pixels, "labels": torch.tensor([feature["labels"] for feature in features])}
         inputs = [{name: value for name, value in feature.items() if name != "labels"} for feature in features]

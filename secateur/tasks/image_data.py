@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from secateur.architecture import digest
 from secateur.tasks.examples import SPLITS
 from secateur.tasks.task import Task
 
+#: Numbers that statistics take in at once: 8 bytes each.
+_AT_ONCE = 2**23
 #: Changes a batch (n, channels, height, width) of normalised images at random.
 Augment = Callable[[Tensor, torch.Generator], Tensor]
 
@@ -60,16 +63,23 @@ class ImageData:
     validation: Images
     test: Images
     label_names: tuple[str, ...]
-    mean: Tensor = field(init=False)
-    deviation: Tensor = field(init=False)
-    fingerprint: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        mean, deviation = statistics(self.train)
-        object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "deviation", deviation)
+    @cached_property
+    def _statistics(self) -> tuple[Tensor, Tensor]:
+        return statistics(self.train)
+
+    @property
+    def mean(self) -> Tensor:
+        return self._statistics[0]
+
+    @property
+    def deviation(self) -> Tensor:
+        return self._statistics[1]
+
+    @cached_property
+    def fingerprint(self) -> str:
         settings = f"{self.task.name} {self.task.kind} {self.task.metrics} {self.task.main} {self.label_names}"
-        object.__setattr__(self, "fingerprint", digest(settings, *(self.split(name).fingerprint for name in SPLITS)))
+        return digest(settings, *(self.split(name).fingerprint for name in SPLITS))
 
     @property
     def num_labels(self) -> int:
@@ -130,8 +140,9 @@ def statistics(images: Images) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation (channels,) of the images, in float64 until the end; a constant channel has deviation 1."""
     channels = images.pixels.shape[1]
     count, total, squares = 0, torch.zeros(channels, dtype=torch.float64), torch.zeros(channels, dtype=torch.float64)
-    for start in range(0, len(images), 4096):
-        part = images.scaled(slice(start, start + 4096)).double().cpu()
+    step = max(1, _AT_ONCE // images.pixels[0].numel())
+    for start in range(0, len(images), step):
+        part = images.scaled(slice(start, start + step)).double().cpu()
         count += part.numel() // channels
         total += part.sum(dim=(0, 2, 3))
         squares += part.square().sum(dim=(0, 2, 3))

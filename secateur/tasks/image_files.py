@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import DataError, MissingExtraError, UnknownNameError, one_line
 from secateur.paths import checked, regular
+from secateur.tasks.files import file_format
 from secateur.tasks.glue import named_task
 
 #: Data sets that come with what is installed.
@@ -44,15 +45,12 @@ class Album:
 def read_album(data: str | Path, size: tuple[int, int] | None = None) -> Album:
     """The pictures that `data` names: a folder, an .npz file, or a name. An existing path wins over a name.
 
-    With a `size` (height, width) all are brought to it; else those of a folder must be of one size. Raises DataError for what
+    With a `size` (height, width) those of a folder are brought to it; else they must be of one size. Raises DataError for what
     is missing or malformed, UnknownNameError for a name of no data set.
     """
     check_album(data)
     path = checked(data, DataError)
-    album = _from_folder(path, size) if path.is_dir() else _from_arrays(path) if path.exists() else _digits()
-    if size is None:
-        return album
-    return replace(album, splits={name: replace(p, pixels=resized(p.pixels, size)) for name, p in album.splits.items()})
+    return _from_folder(path, size) if path.is_dir() else _from_arrays(path) if path.exists() else _digits()
 
 
 def check_album(data: str | Path) -> None:
@@ -72,13 +70,16 @@ def check_album(data: str | Path) -> None:
 
 
 def is_album(data: str | Path) -> bool:
-    """Whether this can only be images: a named data set, an .npz file, or a folder whose sub-folders have pictures in them."""
+    """Whether this can only be images: a named data set, an .npz file, or a folder without tables whose sub-folders have
+    pictures in them."""
     path = checked(data, DataError)
     if not path.exists():
         return str(data) in NAMED
     if not path.is_dir():
         return path.suffix.lower() == ".npz"
     try:
+        if any(file.is_file() and file_format(file) is not None for file in path.iterdir()):
+            return False
         inside = (found for one in _folders(path) for found in (one, *_folders(one)))
         return any(_is_picture(file) for folder in inside for file in folder.iterdir())
     except OSError:  # a folder that cannot be read
@@ -150,14 +151,18 @@ def _size(picture: NDArray[Any]) -> str:
 
 
 def _picture(path: Path) -> NDArray[Any]:
-    """One picture (height, width, 1 or 3), of bytes: grey ones keep one channel, all others become red, green and blue."""
+    """One picture (height, width, 1 or 3), of bytes, turned as its file says: grey ones keep one channel, all others become
+    red, green and blue."""
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         raise MissingExtraError("pillow", "images") from None
     try:
         with Image.open(path) as image:
-            found = np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB"))
+            if image.mode[0] in "IF":
+                raise DataError(f"`{path}` has more than 8 bits to a channel ({image.mode}): convert it to 8 bits first.")
+            upright = ImageOps.exif_transpose(image)
+            found = np.asarray(upright.convert("L" if upright.mode in ("1", "L") else "RGB"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataError(f"`{path}` is not an image that can be read: {one_line(error)}.") from None
     return found[:, :, None] if found.ndim == 2 else found

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FILE = "preprocessor_config.json"
 #: What a byte is multiplied by, where nothing else is said.
 FACTOR = 1 / 255
+#: Mean and deviation where a file normalises and says none, as in transformers.
+_USUAL = 0.5
 #: PIL's number of bilinear resizing.
 _BILINEAR = 2
 
@@ -109,9 +111,11 @@ def _number(settings: Mapping[str, Any], name: str, usual: float) -> float:
 
 def _numbers(settings: Mapping[str, Any], name: str, channels: int) -> tuple[float, ...]:
     """A number for each channel; a single one holds for all."""
-    value = settings.get(name)
+    value = settings.get(name, _USUAL)
     several = value if isinstance(value, list) else [value]
     several = several * channels if len(several) == 1 else several
     if len(several) != channels or not all(isinstance(v, int | float) and np.isfinite(v) for v in several):
-        raise ValueError(f"`{name}` in {FILE} must be {channels} numbers, one per channel, got {value!r}")
+        raise ValueError(
+            f"`{name}` in {FILE} must have a number for each of the model's channels ({channels}), got {value!r}. Edit the file"
+        )
     return tuple(map(float, several))

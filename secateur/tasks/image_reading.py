@@ -9,11 +9,13 @@ import numpy as np
 
 from secateur.errors import DataError
 from secateur.tasks.examples import SPLITS, Examples, TaskData
-from secateur.tasks.image_files import Album, read_album
+from secateur.tasks.image_files import Album, read_album, resized
 from secateur.tasks.splits import check_shares, divide, sample
-from secateur.tasks.task import KINDS, Task, check_metric
+from secateur.tasks.task import IMAGES, KINDS, Task, check_metric
 
 if TYPE_CHECKING:
+    import torch
+
     from secateur.tasks.image_data import ImageData
     from secateur.tasks.image_processor import ImageProcessor
 
@@ -41,7 +43,7 @@ def load_images(
     A split that is there is used as it is, but a validation set without a test set is the test set, as with texts. Others are
     held out of the training images: `test_share` of them first, then `validation_share` of what is left, by class and seed;
     `max_train` and its like sample after that. All images must be of one size, unless a `size` (height, width) is given: they
-    are brought to it as they are read.
+    are brought to it.
 
     Raises DataError, UnknownNameError or ConfigurationError where something is wrong with what was given.
     """
@@ -58,7 +60,7 @@ def load_images(
         splits["test"] = splits.pop("validation")
     shape = splits["train"].pixels.shape[1:]
     for pictures in splits.values():
-        if pictures.pixels.shape[1:] != shape:
+        if (pictures.pixels.shape[1:] if size is None else (*shape[:2], pictures.pixels.shape[3])) != shape:
             raise DataError(
                 f"the images of `{pictures.where}` are {_size(pictures.pixels.shape[1:])}, those for training {_size(shape)}: "
                 "images must be of equal size and colours."
@@ -74,10 +76,11 @@ def load_images(
         source = role if role in splits else "train"
         found = rows[role] if source == "train" else np.arange(len(labels[source]))
         found = sample(found, labels[source], limits[role], seed, role)
-        pixels = np.ascontiguousarray(splits[source].pixels[found].transpose(0, 3, 1, 2))
+        drawn = splits[source].pixels[found]
+        pixels = np.ascontiguousarray((drawn if size is None else resized(drawn, size)).transpose(0, 3, 1, 2))
         images[role] = Images(torch.from_numpy(pixels), torch.from_numpy(labels[source][found]))
-    metrics, main = KINDS["image_classification"]
-    task = Task(album.name, "image_classification", metrics, main, (), None, len(names), names)
+    metrics, main = KINDS[IMAGES]
+    task = Task(album.name, IMAGES, metrics, main, (), None, len(names), names)
     return ImageData(task, **images, label_names=names)
 
 
@@ -85,20 +88,31 @@ def load_image_task(data: str | Path, processor: ImageProcessor, *, metric: str 
     """The images of a classification task as a network of this processor reads them: what `load_task` is to texts.
 
     Options are those of `load_images`, which raises what this one raises, too; and DataError for images in colour where the
-    network reads grey.
+    network reads grey, and for floating point that is no share of 255.
     """
-    check_metric(metric, "image_classification")
+    check_metric(metric, IMAGES)
     found = load_images(data, size=processor.size, **options)
     fitted = processor.fitted(found)
     splits = {}
     for name in SPLITS:
         images = found.split(name)
+        _check_shares(images.pixels, str(data))
         columns: dict[str, Any] = {"pixel_values": fitted.coloured(images.pixels.numpy()), "labels": images.labels.tolist()}
         splits[name] = Examples(columns, [fitted.length] * len(images))
     task = found.task.scored_by(metric)
     return TaskData(
         task, **splits, tokenizer=fitted, max_length=fitted.length, num_labels=found.num_labels, label_names=found.label_names
     )
+
+
+def _check_shares(pixels: torch.Tensor, where: str) -> None:
+    """Raise DataError for floating point outside 0…1: how a model's file normalises bytes would be wrong for it."""
+    least, most = float(pixels.min()), float(pixels.max())
+    if pixels.is_floating_point() and not (least >= 0 and most <= 1):
+        raise DataError(
+            f"the images of `{where}` are floating point from {least:g} to {most:g}, where 0 to 1 is meant: "
+            "divide them by 255, or save them as uint8."
+        )
 
 
 def _size(shape: tuple[int, ...]) -> str:

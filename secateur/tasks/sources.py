@@ -90,7 +90,7 @@ def _like_path(data: str) -> bool:
 def refuse_images(data: str | Path) -> None:
     """Raises DataError where the data can only be images."""
     if is_album(data):
-        raise DataError(f"`{data}` is a data set of images: it needs a model that reads images, and this one reads texts.")
+        raise DataError(f"`{data}` is a data set of images: it needs a model and a kind of task that read images.")
 
 
 def refuse_labels(source: Source, kind: str | None) -> None:

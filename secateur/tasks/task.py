@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from secateur.errors import ConfigurationError
 from secateur.objectives import ERROR, PERPLEXITY
 
+#: The kind whose examples are images.
+IMAGES = "image_classification"
 #: Every kind of problem: kind → (its metrics, the main one). `error` is 1 − the main metric.
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "classification": (("accuracy", "f1"), "accuracy"),
     "regression": (("spearman", "pearson"), "spearman"),
     "multiple_choice": (("accuracy",), "accuracy"),
     "language_modelling": (("token_accuracy", "perplexity"), "token_accuracy"),
-    "image_classification": (("accuracy",), "accuracy"),
+    IMAGES: (("accuracy",), "accuracy"),
 }
 #: The kinds whose examples are texts.
-TEXT_KINDS = tuple(kind for kind in KINDS if kind != "image_classification")
+TEXT_KINDS = tuple(kind for kind in KINDS if kind != IMAGES)
 #: What an error can be 1 minus of, per kind; and the name that stands for what the pruning papers report.
 ERRORS: dict[str, tuple[str, ...]] = {
     "classification": ("accuracy", "f1", "matthews"),
     "regression": ("spearman", "pearson"),
     "multiple_choice": ("accuracy",),
     "language_modelling": ("token_accuracy",),
-    "image_classification": ("accuracy",),
+    IMAGES: ("accuracy",),
 }
 PAPERS = "papers"
 

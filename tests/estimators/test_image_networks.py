@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from secateur.devices.inputs import dummy_inputs
+from secateur.devices.latency import measure_model
 from secateur.devices.setup import Setup
-from secateur.errors import ConfigurationError, MeasurementError
+from secateur.errors import MeasurementError
 from secateur.estimators.latency import LatencyEstimator
 from secateur.estimators.memory import MemoryEstimator
 from secateur.estimators.proxies import ProxyEstimator, score
@@ -46,8 +47,9 @@ def test_made_up_images_have_the_size_that_the_network_names():
     assert inputs["pixel_values"].shape == (3, 1, 8, 8)
     with pytest.raises(MeasurementError, match="`Linear` has no `image_shape`"):
         dummy_inputs(nn.Linear(2, 2), 3, 128, "image_classification")
-    with pytest.raises(ConfigurationError, match="`runtime` must be torch or torch-int8 for image_classification, got `onnx`"):
-        Setup(kind="image_classification", runtime="onnx").check()
+    setup = Setup(kind="image_classification", runtime="onnx")
+    with pytest.raises(MeasurementError, match="cannot be exported: its runtime must be torch or torch-int8, got onnx"):
+        measure_model(build(SMALL, SIZES), setup)
 
 
 NAMES = ("grad_norm", "snip", "grasp", "fisher", "synflow", "jacob_cov", "relu_log_det", "naswot", "l2_norm")

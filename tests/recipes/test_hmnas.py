@@ -31,6 +31,15 @@ def test_all_parts_once(load_recipe: Any, tmp_path: Path, monkeypatch: pytest.Mo
     assert "| normal | 0 | 0.50 |" in tables.TABLES["edges"]()
 
 
+def test_the_settings_of_methods_are_settings(load_recipe: Any) -> None:
+    from secateur.runs.prune.settings import PruneSettings
+
+    recipe = load_recipe("hmnas/methods.py")
+    for method, settings in recipe.SETTINGS.items():
+        given = {n: v for n, v in {**recipe.COMMON, **settings, "method": method}.items() if n != "progress"}
+        assert PruneSettings.made({"model": "m", "data": "d", **given}).choice_faults() == []
+
+
 def test_the_page_shows_the_tables(load_recipe: Any) -> None:
     tables = load_recipe("hmnas/tables.py")
     text = (tables.HERE / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "prune-stories"
 def test_both_methods_read_as_many_tokens(load_recipe: Any, tokens: int) -> None:
     """Warm-up, super-network and the tournaments of three sizes, in which one of the candidates goes on."""
     recipe = load_recipe("prune-stories/run.py")
-    for method in ("minitron", "weight-sharing"):
+    for method in ("minitron", *recipe.SPACES):
         c = recipe.settings(method, tokens, 1e-3, 0)
         polished = 3 * c["polish_epochs"] * (c["candidates"] * 0.25 + 0.75)
         epochs = polished + c.get("epochs", 0.0) + c.get("order_epochs", 0.0)
@@ -25,7 +25,7 @@ def test_the_settings_are_settings(load_recipe: Any) -> None:
     from secateur.runs.prune.settings import PruneSettings
 
     recipe = load_recipe("prune-stories/run.py")
-    for method in ("minitron", "weight-sharing"):
+    for method in ("minitron", *recipe.SPACES):
         given = {n: v for n, v in recipe.settings(method, 32_768, 1e-3, 0).items() if n != "progress"}
         assert PruneSettings.made({"model": "m", "data": "d", **given}).choice_faults() == []
 
@@ -45,6 +45,27 @@ def test_rows_and_cuts_of_a_toy(load_recipe: Any, quick_prune: Any, language: di
     rows = cut.rows(run.supernet, data, 0)
     assert [row["scores"] for row in rows] == ["unpruned", *["activations"] * 3, *["Taylor"] * 3]
     run.close()
+
+
+def test_shapes_of_like_and_unlike_layers(load_recipe: Any) -> None:
+    from secateur.spaces.pruning import Medium, Shape, Small
+
+    recipe, shape = load_recipe("prune-stories/run.py"), Shape(2, 4, 8)
+    small, medium = Small(shape), Medium(shape)
+    assert recipe.shape(small.plan(small.largest()).layers) == "2 × (4, 8)"
+    half = medium.make({"heads_0": 4, "heads_1": 2, "units_0": 8, "units_1": 5})
+    assert recipe.shape(medium.plan(half).layers) == "2 × (≈ 3.0, ≈ 6)"
+
+
+def test_a_super_network_is_trained_at_the_rate_that_healed_best(
+    load_recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = load_recipe("prune-stories/optimizers.py")
+    monkeypatch.setattr(recipe, "OPTIMIZERS", tmp_path / "optimizers.csv")
+    rows = [(1e-3, 9.0, recipe.HEALING), (3e-4, 5.0, recipe.HEALING), (1e-4, 2.0, recipe.SUPERNET)]
+    known = {"by": "adamw", "steps": 8, "seed": 0}
+    recipe.replace_rows(recipe.OPTIMIZERS, [{**known, "rate": r, "slice": p, "training": t} for r, p, t in rows], ("rate",))
+    assert recipe.best_rate("adamw", 8, 0) == 3e-4
 
 
 def test_the_page_has_the_tables_of_the_files(load_recipe: Any) -> None:

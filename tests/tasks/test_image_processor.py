@@ -81,6 +81,7 @@ def test_floating_point_is_a_share_of_255() -> None:
         (None, (None, None, 1 / 255)),
         ({"image_mean": [0.5], "image_std": [0.25]}, ((0.5, 0.5), (0.25, 0.25), 1 / 255)),
         ({"do_normalize": False, "do_rescale": False}, ((0.0, 0.0), (1.0, 1.0), 1.0)),
+        ({}, ((0.5, 0.5), (0.5, 0.5), 1 / 255)),  # as transformers
     ],
 )
 def test_what_a_file_says(settings: Any, found: Any) -> None:
@@ -91,9 +92,9 @@ def test_what_a_file_says(settings: Any, found: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "`image_mean` in preprocessor_config.json must be 3 numbers, one per channel, got None"),
-        ({"image_mean": [0.5, 0.5], "image_std": 1}, "`image_mean` .* must be 3 numbers"),
-        ({"image_mean": 0.5, "image_std": [1, "x", 1]}, "`image_std` .* must be 3 numbers"),
+        ({"image_mean": None}, "`image_mean` in preprocessor_config.json must have a number for each of the model's channels"),
+        ({"image_mean": [0.5, 0.5], "image_std": 1}, r"`image_mean` .* channels \(3\), got \[0.5, 0.5\]. Edit the file"),
+        ({"image_mean": 0.5, "image_std": [1, "x", 1]}, "`image_std` .* must have a number"),
         ({"image_mean": 0.5, "image_std": 0}, "`image_std` .* must be above 0, got 0"),
         ({"rescale_factor": "x"}, "`rescale_factor` .* must be a number above 0, got 'x'"),
     ],
@@ -133,9 +134,44 @@ def test_what_can_only_be_images(tmp_path: Path) -> None:
     assert not is_album(tmp_path)
     _touched(tmp_path / "pets" / "train" / "cat" / "1.jpg")
     assert is_album(tmp_path / "pets")
+    _touched(tmp_path / "pets" / "train.csv")
+    assert not is_album(tmp_path / "pets"), "a table with pictures beside it"
 
 
 def _touched(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     return path
+
+
+def test_floating_point_must_be_shares(tmp_path: Path) -> None:
+    """A model's file normalises bytes, or shares of 255: numbers up to 255 would be far off, and nothing would say so."""
+    pixels, labels = np.full((20, 8, 8), 200.0), np.arange(20) % 2
+    np.savez(tmp_path / "a.npz", images=pixels, labels=labels)
+    with pytest.raises(DataError, match="floating point from 200 to 200, where 0 to 1 is meant: divide them by 255"):
+        load_image_task(tmp_path / "a.npz", plain())
+    np.savez(tmp_path / "b.npz", images=pixels / 255, labels=labels)
+    assert load_image_task(tmp_path / "b.npz", plain()).train
+
+
+def test_arrays_are_resized_after_they_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import secateur.tasks.image_reading as reading
+
+    seen: list[int] = []
+    monkeypatch.setattr(reading, "resized", lambda pixels, size: seen.append(len(pixels)) or resized(pixels, size))
+    load_image_task("digits", plain(16), max_train=30, max_validation=20, max_test=20)
+    assert seen == [30, 20, 20]
+
+
+def test_pictures_of_16_bits_are_refused_and_turned_ones_turned(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for number in range(8):
+        picture(tmp_path / "turned" / ("a", "b")[number % 2] / f"{number}.png", 4, 8, number)
+    exif = image.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees
+    file = tmp_path / "turned" / "a" / "0.jpg"
+    image.new("RGB", (4, 8)).save(file, exif=exif)
+    assert load_images(tmp_path / "turned").shape == (3, 4, 8)
+    image.fromarray(np.full((4, 8), 40_000, dtype=np.uint16)).save(file.with_suffix(".png"))
+    with pytest.raises(DataError, match="more than 8 bits to a channel"):
+        load_images(tmp_path / "turned")

@@ -186,13 +186,14 @@ class Sizes(Cell):
 
     def work(self, folder: Path) -> None:
         from secateur.checkpoints.pretrained import load_model
-        from secateur.checkpoints.tokenizers import tokenizer_of
+        from secateur.checkpoints.processors import processor_of
         from secateur.rng import generator
         from secateur.supernet import Supernet
 
         settings = find("run", "prune").settings
         settings = settings.resolve(settings.effective(self.given))
-        supernet = Supernet(load_model(settings.model, settings.task_data(tokenizer_of(settings.model)), seed=0, device="cpu"))
+        data = settings.task_data(processor_of(settings.model, settings.kind))
+        supernet = Supernet(load_model(settings.model, data, seed=0, device="cpu"))
         space = find("space", str(settings.space))(supernet.shape, **settings.limits())
         whole = supernet.parameters(supernet.whole)
         drawn = space.sample_many(self.count, generator(settings.seed, "sizes"))

@@ -9,8 +9,7 @@ from secateur.tasks import ERRORS, PAPERS
 from secateur.tasks.language_modelling import SEPARATORS
 
 _DATA = "The data"
-#: The kind of task that has no texts; and settings that only texts have.
-IMAGES = "image_classification"
+#: Settings that only texts have.
 ABOUT_TEXTS = ("text", "label", "max_length", "separator", "variants", "latency_length", "group_by_length")
 
 

@@ -15,7 +15,6 @@ from secateur.objectives import ERROR, PERPLEXITY, kept_share, scored
 from secateur.paths import quoted
 from secateur.report.gain import Gain, gain_of
 from secateur.runs.folder import RunFolder
-from secateur.runs.prune.data_settings import IMAGES
 from secateur.runs.prune.member import MEMBERS, PruneMember
 from secateur.runs.prune.prediction import Prediction
 from secateur.runs.prune.settings import PruneSettings
@@ -23,6 +22,7 @@ from secateur.settings import shown
 from secateur.spaces.pruning import Large, Plan, Shape, plan_of
 from secateur.study import Front, Journal
 from secateur.tasks.chance import ABOUT
+from secateur.tasks.task import IMAGES
 from secateur.trial import MASKS, POLISH, Trial
 
 if TYPE_CHECKING:

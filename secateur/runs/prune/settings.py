@@ -18,7 +18,7 @@ from secateur.methods.learned_masks.ways import SCHEDULE
 from secateur.methods.learned_masks.ways import WAYS as MASK_BUDGETS
 from secateur.objectives import PERPLEXITY, Bound, Objective, bound_on, serving
 from secateur.paths import checked
-from secateur.runs.prune.data_settings import ABOUT_TEXTS, IMAGES, DataSettings
+from secateur.runs.prune.data_settings import ABOUT_TEXTS, DataSettings
 from secateur.runs.prune.large_settings import LargeModelSettings
 from secateur.runs.prune.method_checks import changed, method_faults, unused
 from secateur.runs.prune.objective_checks import LANGUAGE, objective_faults
@@ -32,6 +32,7 @@ from secateur.spaces.domains import Range
 from secateur.tasks import TaskData, check_data, load_image_task, load_task
 from secateur.tasks.image_files import is_album
 from secateur.tasks.image_processor import ImageProcessor
+from secateur.tasks.task import IMAGES
 from secateur.training.logs import LogSettings
 from secateur.training.settings import TrainingSettings, usual_learning_rate
 

@@ -205,8 +205,8 @@ FOLDER = "folder of images"
         ({"data": "reviews"}, "is no data set of images: give a folder with a sub-folder per class, or an .npz file"),
         ({"data": "glue/rte"}, "unknown data set of images `glue/rte`"),
         ({"data": "nowhere.npz"}, "`nowhere.npz` does not exist"),
-        ({"model": "bert"}, "`digits` is a data set of images: it needs a model that reads images, and this one reads texts"),
-        ({"model": "bert", "data": FOLDER}, "is a data set of images: it needs a model that reads images"),
+        ({"model": "bert"}, "`digits` is a data set of images: it needs a model and a kind of task that read images"),
+        ({"model": "bert", "data": FOLDER}, "is a data set of images: it needs a model and a kind"),
         ({"model": "bert", "kind": "image_classification"}, "reads texts, and image classification needs a model that reads"),
     ],
 )
