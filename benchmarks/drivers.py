@@ -16,32 +16,16 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
 
-from secateur.architecture import Architecture
-from secateur.estimators.base import Estimator, Evaluation
+from free import Free
+
 from secateur.search.random import Random
 from secateur.spaces.pruning import Shape, Small
 from secateur.study import Stop, Study, create_store, open_store
 from secateur.testing.toys import Toy
-
-
-class Free(Estimator):
-    """Made-up costs by formula."""
-
-    yields = ("error", "parameters")
-    cost: ClassVar[int] = 0
-    fingerprint = "free"
-
-    def __init__(self, toy: Toy) -> None:
-        self.toy = toy
-
-    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        found = [self.toy.evaluate(a) for a in architectures]
-        return [Evaluation({name: values[name] for name in self.yields}) for values in found]
 
 
 def drive(store: str, trials: int) -> None:

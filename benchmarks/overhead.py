@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
+from free import Free
 from measuring import FULL, Report, arguments
 
 from secateur.architecture import Architecture
-from secateur.estimators.base import Estimator, Evaluation
+from secateur.estimators.base import Estimator
 from secateur.objectives import Objective
 from secateur.search.base import Searcher
 from secateur.search.ehvi import Ehvi
@@ -41,21 +41,6 @@ ALLOWED_IN_MEMORY = 0.0002
 
 #: An architecture's values.
 Answer = Callable[[Architecture], Mapping[str, float]]
-
-
-class Free(Estimator):
-    """Made-up costs by formula."""
-
-    yields = ("error", "parameters")
-    cost: ClassVar[int] = 0
-    fingerprint = "free"
-
-    def __init__(self, toy: Toy) -> None:
-        self.toy = toy
-
-    def evaluate(self, architectures: Sequence[Architecture], budget: float | None = None) -> list[Evaluation]:
-        found = [self.toy.evaluate(a) for a in architectures]
-        return [Evaluation({name: values[name] for name in self.yields}) for values in found]
 
 
 def trials(searcher: Searcher, toy: Toy, folder: Path, count: int) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,3 +55,13 @@ def filled(text: str, tables: Mapping[str, Callable[[], str]]) -> str:
             rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, made=table: f"{m[1]}{made()}\n{m[2]}", text, flags=re.DOTALL
         )
     return text
+
+
+def show(page: Path, tables: Mapping[str, Callable[[], str]], about: str | None) -> None:
+    """What a `tables.py` does: print its tables, or with `--write` write them into the page."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    if parser.parse_args().write:
+        page.write_text(filled(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    else:
+        print("\n\n".join(table() for table in tables.values()))

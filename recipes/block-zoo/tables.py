@@ -74,9 +74,9 @@ def keep(run: Path, folder: Path = HERE) -> None:
         shutil.copyfile(run / "search.csv", folder / "search.csv")
 
 
-def columns(folder: Path = HERE) -> dict[str, np.ndarray]:
+def columns(folder: Path = HERE, name: str = "networks.csv") -> dict[str, np.ndarray]:
     """Quantity → its values by network, NaN where there is none."""
-    rows = [row for row in rows_of(folder / "networks.csv") if int(row["network"]) >= 0]
+    rows = [row for row in rows_of(folder / name) if int(row["network"]) >= 0]
     return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "network"}
 
 
@@ -140,6 +140,19 @@ def ablations() -> str:
     return _correlations(ABLATIONS)
 
 
+def digits() -> str:
+    """The correlations of an earlier, smaller measurement."""
+    values = columns(name="networks-digits.csv")
+    names = (OURS, *PROXIES, "remapped", "distilled_20")
+    resampled = {final: bootstrapped(values, names, final) for final in FINALS}
+    shown = {**ABLATIONS, OURS: "**block zoo**"}
+    lines = [
+        [shown.get(n, n), *(f"{correlation(values[n], values[f]):.2f} ± {resampled[f][n].std():.2f}" for f in FINALS)]
+        for n in names
+    ]
+    return markdown(["proxy", *FINALS.values()], lines)
+
+
 def curve() -> str:
     """Correlation by the number of batches."""
     values = columns()
@@ -192,6 +205,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "proxies": proxies,
     "ablations": ablations,
     "curve": curve,
+    "digits": digits,
     "search": search,
 }
 

@@ -1,4 +1,4 @@
-"""The tables of README.md, from results.csv and cut.csv.
+"""The tables of README.md, from results.csv, cut.csv and optimizers.csv.
 
 python tables.py           # prints them
 python tables.py --write   # writes them into README.md
@@ -6,7 +6,6 @@ python tables.py --write   # writes them into README.md
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from pathlib import Path
@@ -14,9 +13,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from rows import filled, markdown, rows_of  # noqa: E402
+from rows import markdown, rows_of, show  # noqa: E402
 
 README, RESULTS, CUT = HERE / "README.md", HERE / "results.csv", HERE / "cut.csv"
+OPTIMIZERS = HERE / "optimizers.csv"
 LEVELS = ("80%", "60%", "40%")
 Row = dict[str, str]
 #: What stands in the place of a table without rows.
@@ -85,17 +85,23 @@ def cut() -> str:
     return markdown(["layers' parameters", "network", *kinds], lines)
 
 
-TABLES = {"results": results, "rates": rates, "cut": cut}
+def optimizers() -> str:
+    """What each way to save memory costs: healing at its best rate, with what the other rate gave, and the super-network."""
+    rows, lines = rows_of(OPTIMIZERS), []
+    for by in dict.fromkeys(row["by"] for row in rows):
+        healed = sorted(
+            (row for row in rows if (row["by"], row["training"]) == (by, "healing")), key=lambda r: float(r["slice"])
+        )
+        several = [f"{float(row['slice']):.2f} ({row['rate']})" for row in healed]
+        trained = [row for row in rows if (row["by"], row["training"]) == (by, "super-network")]
+        shared = [f"{float(row[name]):.2f}" for row in trained for name in ("slice", "whole")] or ["–", "–"]
+        lines.append([by, f"{int(healed[0]['bytes']) / 1e6:.0f} MB", ", ".join(several), *shared])
+    header = ["trained by", "gradients and states, healing", "60 %, healed (learning rate)"]
+    return markdown([*header, "super-network: 60 %", "whole"], lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    if parser.parse_args().write:
-        README.write_text(filled(README.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
-    else:
-        print("\n\n".join(table() for table in TABLES.values()))
+TABLES = {"results": results, "rates": rates, "cut": cut, "optimizers": optimizers}
 
 
 if __name__ == "__main__":
-    main()
+    show(README, TABLES, __doc__)

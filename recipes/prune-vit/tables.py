@@ -6,14 +6,13 @@ python tables.py --write   # writes it into README.md
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from rows import filled, markdown, rows_of  # noqa: E402
+from rows import markdown, rows_of, show  # noqa: E402
 
 README, RESULTS = HERE / "README.md", HERE / "results.csv"
 #: A row of the file → what the table calls it.
@@ -46,14 +45,5 @@ def results() -> str:
 TABLES = {"results": results}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    if parser.parse_args().write:
-        README.write_text(filled(README.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
-    else:
-        print("\n\n".join(table() for table in TABLES.values()))
-
-
 if __name__ == "__main__":
-    main()
+    show(README, TABLES, __doc__)

@@ -53,7 +53,7 @@ def test_shapes_of_like_and_unlike_layers(load_recipe: Any) -> None:
     recipe, shape = load_recipe("prune-stories/run.py"), Shape(2, 4, 8)
     small, medium = Small(shape), Medium(shape)
     assert recipe.shape(small.plan(small.largest()).layers) == "2 × (4, 8)"
-    half = medium.make({"heads_0": 4, "heads_1": 2, "units_0": 8, "units_1": 5})
+    half = medium.make({"heads": (4, 2), "units": (8, 5)})
     assert recipe.shape(medium.plan(half).layers) == "2 × (≈ 3.0, ≈ 6)"
 
 
