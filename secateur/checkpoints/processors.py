@@ -32,7 +32,7 @@ def processor_of(model: str, kind: str | None = None) -> Any:
 
 def _settings(source: str) -> dict[str, Any] | None:
     """What the preprocessor_config.json of a folder, or of a name on the hub, says; None where there is none."""
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     folder = local(source)
     # of a name on the hub: None where it has no such file; that it cannot be reached is an error
