@@ -27,7 +27,7 @@ LENGTH, BATCH = 128, 8
 MOST = 1024
 #: Shapes of each size that begin, and the part of all epochs after which one of them goes on.
 CANDIDATES, FIRST = 2, 0.25
-TRIALS = 12
+TRIALS = 40
 COMMON: dict[str, Any] = {
     "objectives": ["perplexity", "body_parameters"],
     "kind": "language_modelling",
@@ -80,6 +80,7 @@ def shape(layers: Sequence[Any]) -> str:
 def rows(run: Any, about: dict[str, Any]) -> list[dict[str, Any]]:
     """A row for each size, and one of the unpruned network as the run left it."""
     whole = run.unpruned
+    about = about | {"trials": sum(trial.id is not None for trial in run.trials)}
     found = [about | {"level": "unpruned", "share": 1.0, "network": "", "cut": "", "validation": whole["perplexity"]}]
     found[0] |= {"test": run.unpruned_test["perplexity"]}
     for level in LEVELS:
