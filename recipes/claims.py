@@ -257,9 +257,29 @@ def learning_curves() -> dict[str, str]:
     return told
 
 
+def cells() -> dict[str, str]:
+    """Test errors of HM-NAS, in points, means over seeds."""
+    errors: dict[str, list[float]] = {}
+    for row in rows("hmnas/networks.csv"):
+        name = "_".join(row[n] or "none" for n in ("encoding", "rule", "stage")).replace("-", "_").replace(" ", "_")
+        errors.setdefault(f"hmnas_{name}", []).append(100 * float(row["test_error"]))
+    return {name: f"{fmean(several):.1f}" for name, several in errors.items()}
+
+
+def zoo() -> dict[str, str]:
+    """How the block zoo and others rank networks for images, by training."""
+    t = load("block-zoo/tables.py")
+    values = t.columns()
+    return {
+        f"zoo_{name}_{shown}": f"{t.correlation(values[name], values[final]):.2f}"
+        for name in ("zoo_20", "naswot", "remapped", "distilled_20")
+        for final, shown in t.FINALS.items()
+    }
+
+
 def everything() -> str:
     template = (HERE / "claims.template.txt").read_text(encoding="utf-8")
-    several = (pruning, ranking, searching, published_tables, learnt_encodings, learning_curves)
+    several = (pruning, ranking, searching, published_tables, learnt_encodings, learning_curves, cells, zoo)
     return template.format(**{name: value for each in several for name, value in each().items()})
 
 
