@@ -34,6 +34,11 @@ def replace_rows(path: Path, rows: list[dict[str, Any]], by: tuple[str, ...]) ->
         writer.writerows([row for number, row in kept if number > place])
 
 
+def is_known(path: Path, **by: Any) -> bool:
+    """Whether a table has a row with these values."""
+    return any(all(row[name] == str(value) for name, value in by.items()) for row in rows_of(path))
+
+
 def mean_ranks(rows: Iterable[Mapping[str, str]], name: Callable[[Mapping[str, str]], str]) -> dict[str, float]:
     """Name → the mean of the `rank` of its rows, the lowest first."""
     ranks: dict[str, list[float]] = {}

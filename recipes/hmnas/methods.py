@@ -4,7 +4,7 @@
     python recipes/hmnas/methods.py compare MINILM GLUE_FOLDER runs/masks   # methods.csv
 
 Each run is one of `secateur.prune` on one thread, all of its stages counted. A run that has its rows is not run again, and one
-that was stopped goes on.
+that was stopped goes on; `cpu_seconds` are then those since.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from rows import replace_rows, rows_of  # noqa: E402
+from rows import is_known, replace_rows  # noqa: E402
 
 METHODS, TUNING = HERE / "methods.csv", HERE / "tuning.csv"
 LEVELS = ("10%", "20%", "30%", "50%")
@@ -71,7 +71,7 @@ def rows(model: Path, data: Path, folder: Path, about: dict[str, Any], settings:
             continue
         row = {"level": level, "share": round(best.values["body_parameters"] / whole, 4)}
         row |= {"searched": 1 - searched.values["error"], "validation": 1 - best.values["error"]}
-        test = 1 - best.test["error"] if best.test else ""  # only what is polished is tested
+        test = 1 - best.test["error"] if best.test else ""
         found.append(about | row | {"test": test, "cpu_seconds": spent})
     return [{name: round(v, 4) if isinstance(v, float) else v for name, v in row.items()} for row in found]
 
@@ -110,7 +110,7 @@ def main() -> None:
             for method in args.methods
         ]
     for about, settings in asked:
-        if any(all(row[name] == str(about[name]) for name in names) for row in rows_of(table)):
+        if is_known(table, **{name: about[name] for name in names}):
             continue
         folder = args.runs / "-".join(str(value).replace(", ", "-").replace(" ", "-") for value in about.values())
         replace_rows(table, rows(args.model, args.data, folder, about, settings), names)

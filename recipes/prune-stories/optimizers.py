@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 from cut import shapes  # noqa: E402
-from rows import replace_rows, rows_of  # noqa: E402
+from rows import is_known, replace_rows, rows_of  # noqa: E402
 from run import BATCH, LENGTH  # noqa: E402
 
 OPTIMIZERS, SHARE = HERE / "optimizers.csv", 0.6
@@ -116,7 +116,7 @@ def main() -> None:
                 continue  # its factors would have to be sliced with every sub-network
             for rate in rates if training == HEALING else [best_rate(name, args.steps, args.seed)]:
                 about = {"training": training, "by": name, "rate": f"{rate:g}", "steps": args.steps, "seed": args.seed}
-                if any(all(row[key] == str(value) for key, value in about.items()) for row in rows_of(OPTIMIZERS)):
+                if is_known(OPTIMIZERS, **about):
                     continue
                 settings = TrainingSettings(
                     epochs=1.0, learning_rate=rate, batch_size=BATCH, temperature=1.0, checkpoints=0, seed=args.seed, **changes

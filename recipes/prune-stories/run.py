@@ -18,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from rows import replace_rows, rows_of  # noqa: E402
+from rows import is_known, replace_rows  # noqa: E402
 
 RESULTS = HERE / "results.csv"
 LEVELS = ("80%", "60%", "40%")
@@ -112,7 +112,7 @@ def main() -> None:
         for rate in args.rates:
             for method in args.methods:
                 about = {"method": method, "tokens": args.tokens, "rate": f"{rate:g}", "seed": seed}
-                if any(all(row[name] == str(value) for name, value in about.items()) for row in rows_of(RESULTS)):
+                if is_known(RESULTS, **about):
                     continue
                 folder = args.runs / "-".join(str(value).replace(", ", "-") for value in about.values())
                 if folder.exists():

@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from rows import replace_rows, rows_of  # noqa: E402
+from rows import is_known, replace_rows, rows_of  # noqa: E402
 
 RESULTS = HERE / "results.csv"
 LEVELS = ("20%", "50%", "70%")
@@ -97,7 +97,7 @@ def main() -> None:
 
     for seed in args.seeds:
         about = {"data": Path(args.data).stem, "rate": "preset" if args.rate is None else f"{args.rate:g}", "seed": seed}
-        if any(all(row[name] == str(value) for name, value in about.items()) for row in rows_of(RESULTS)):
+        if is_known(RESULTS, **about):
             continue
         given = settings(args.rate, args.train, seed)
         model, scores = args.runs / f"{about['data']}-{seed}-model", args.runs / f"{about['data']}-{seed}.csv"

@@ -109,7 +109,9 @@ def _name_axes(program: Any, axes: tuple[str, ...]) -> None:
     """Call the inputs' dynamic sizes by their meaning instead of the tracer's `s12`."""
     renamed: dict[str, str] = {}
     for value in program.model.graph.inputs:
-        renamed.update({str(size): axis for size, axis in zip(value.shape, axes, strict=False) if not isinstance(size, int)})
+        renamed.update(
+            {str(size): axis for size, axis in zip(value.shape[: len(axes)], axes, strict=True) if not isinstance(size, int)}
+        )
     program.rename_axes(renamed)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
-from rows import replace_rows, rows_of  # noqa: E402
+from rows import is_known, replace_rows  # noqa: E402, F401 - scripts of this folder take both from here
 
 #: Epochs and learning rate of the unpruned network, and examples that its heads and units are ordered by.
 EPOCHS, LEARNING_RATE, SCORED = 2.5, 1e-4, 512
@@ -99,10 +99,6 @@ class Clock:
     @property
     def seconds(self) -> float:
         return time.process_time() - self.began
-
-
-def is_known(table: Path, **by: Any) -> bool:
-    return any(all(row[name] == str(value) for name, value in by.items()) for row in rows_of(table))
 
 
 def add_row(table: Path, row: dict[str, Any], by: tuple[str, ...]) -> None:
