@@ -20,13 +20,13 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jobs import Job, Unfinished, append, claimed, listed_jobs, name_of, random_jobs, rows_of
-from protocol import SHARES, Protocol
+from protocol import PROTOCOLS, SHARES, SPACES, Protocol
 
 from secateur.architecture import Architecture
 from secateur.checkpoints.tokenizers import load_tokenizer
@@ -129,7 +129,7 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
         jobs = listed_jobs(arguments.list)
     else:
         counts = (arguments.count, arguments.repeat, arguments.homogeneous, arguments.seeds)
-        jobs = random_jobs(protocol.backbone, *counts)
+        jobs = random_jobs(protocol.backbone, *counts, space=protocol.space)
     unfinished = Unfinished(jobs, folder, uuid.uuid4().hex[:8])
     began = time.perf_counter()
     each = _one_by_one if arguments.at_once == 0 else _side_by_side
@@ -172,6 +172,8 @@ def _side_by_side(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol
         Asked((job, held), protocol.build(job.architecture, job.seed), protocol.training(job.architecture, job.seed))
         for job, held in unfinished
     )
+    alone = arguments.at_once == 1 and arguments.device == "cpu"
+    began = time.process_time()
     for done in train_side_by_side(
         asked,
         tokens.train,
@@ -181,13 +183,15 @@ def _side_by_side(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol
         device=arguments.device,
         at_once=arguments.at_once,
     ):
+        used = time.process_time() - began if alone else None
         job, held = done.name
         if isinstance(done.result, EvaluationFailure):
             row = _failed(job, done.result)
         else:
             with contextlib.nullcontext() if done.stream is None else torch.cuda.stream(done.stream):
-                row = row_of(job, done.model, done.result, tokens, protocol, None)
+                row = row_of(job, done.model, done.result, tokens, protocol, used)
         yield job, held, row
+        began = time.process_time()
 
 
 def _failed(job: Job, failure: EvaluationFailure) -> dict[str, Any]:
@@ -307,7 +311,7 @@ def unpack(arguments: argparse.Namespace) -> None:
     print(f"{len(table)} rows in {arguments.out}")
 
 
-def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
+def _arguments(asked: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("train", help="train architectures")
@@ -320,10 +324,12 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     training.add_argument("--list", type=Path, help="JSON Lines with `architecture` and `source`, instead of random ones")
     training.add_argument("--threads", type=int, default=1)
     training.add_argument("--device", default="cpu")
-    changed = {name: value for name, value in asdict(Protocol()).items() if name != "cutoffs"}
-    for name, value in changed.items():
-        training.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
-    training.add_argument("--cutoffs", type=int, nargs="*", default=Protocol().cutoffs)
+    training.add_argument("--protocol", choices=PROTOCOLS, default="wikitext2", help="what of the following is not given")
+    for name, value in asdict(Protocol()).items():
+        if name == "cutoffs":
+            training.add_argument("--cutoffs", type=int, nargs="*")
+        else:
+            training.add_argument("--" + name.replace("_", "-"), type=type(value), choices=SPACES if name == "space" else None)
     timing = commands.add_parser("latency", help="measure the trained architectures on this machine, which should be quiet")
     timing.add_argument("--list", type=Path, nargs="*", default=[], help="further architectures, as JSON Lines")
     timing.add_argument("--seconds", type=float, default=2.0, help="at most so long for each, in all its turns")
@@ -335,10 +341,13 @@ def _arguments(given: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     unpacking.add_argument("--from", dest="table", type=Path, required=True, help="the Parquet file")
     for command in (training, timing, merging, unpacking):
         command.add_argument("--out", type=Path, required=True, help="the folder in which the work is kept")
-    found = parser.parse_args(given)
+    found = parser.parse_args(asked)
     if found.command != "train":
         return found, Protocol()
-    return found, Protocol(**{name: getattr(found, name) for name in changed}, cutoffs=tuple(found.cutoffs))
+    given = {name: getattr(found, name) for name in asdict(Protocol()) if getattr(found, name) is not None}
+    if "cutoffs" in given:
+        given["cutoffs"] = tuple(given["cutoffs"])
+    return found, replace(PROTOCOLS[found.protocol], **given)
 
 
 def main(given: list[str] | None = None) -> None:

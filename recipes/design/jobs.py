@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from protocol import SPACE
+from protocol import SPACES
 
 from secateur.architecture import Architecture
 from secateur.errors import ConfigurationError
@@ -35,19 +35,19 @@ class Job:
         return self.architecture.key, self.seed
 
 
-def random_jobs(backbone: str, count: int, repeat: int, homogeneous: int, seeds: int = 2) -> list[Job]:
-    """`count` different random architectures, `repeat` of them again with further `seeds`, and then `homogeneous` different
-    ones whose layers are all equal. Those repeated are every tenth, whatever the count, before others.
+def random_jobs(backbone: str, count: int, repeat: int, homogeneous: int, seeds: int = 2, space: str = "small") -> list[Job]:
+    """`count` different random architectures of a space, `repeat` of them again with further `seeds`, and then `homogeneous`
+    different ones whose layers are all equal. Those repeated are every tenth, whatever the count, before others.
 
     The source `random` is what proxies are judged by: what a larger count and more seeds add has sources of its own.
     """
-    drawn = _drawn(Decoder(backbone, **SPACE), "random", count)
+    drawn = _drawn(Decoder(backbone, **SPACES[space]), "random", count)
     jobs = [replace(job, source="random" if place < FIRST else "more") for place, job in enumerate(drawn)]
     repeated = [*jobs[::10], *(job for place, job in enumerate(jobs) if place % 10)][:repeat]
     for seed in range(1, seeds):
         first = [seed == 1 and place < FIRST // 10 for place in range(len(repeated))]
         jobs += [replace(job, seed=seed, source="random" if f else "seeds") for job, f in zip(repeated, first, strict=True)]
-    return jobs + _drawn(Decoder(backbone, **SPACE, homogeneous=True), "homogeneous", homogeneous)
+    return jobs + _drawn(Decoder(backbone, **SPACES[space], homogeneous=True), "homogeneous", homogeneous)
 
 
 def _drawn(space: Decoder, source: str, count: int) -> list[Job]:

@@ -1,4 +1,4 @@
-"""How the networks of our table of decoders are trained, and the space that they come from."""
+"""How the networks of our tables of decoders are trained, and the spaces that they come from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from secateur.architecture import Architecture
 from secateur.spaces.decoder_sizes import Sizes
 from secateur.training.settings import TrainingSettings
 
-#: The scaled-down space.
-SPACE: dict[str, Any] = {
-    "layers": "1..8",
-    "width": "32..256:32",
-    "inner": "64..1024:64",
-    "heads": (2, 4, 8),
-    "embedding": (0, 128, 256),
-    "factor": (1, 2, 4),
+#: The scaled-down space, and one whose networks a single core trains in seconds.
+SPACES: dict[str, dict[str, Any]] = {
+    "small": {
+        "layers": "1..8",
+        "width": "32..256:32",
+        "inner": "64..1024:64",
+        "heads": (2, 4, 8),
+        "embedding": (0, 128, 256),
+        "factor": (1, 2, 4),
+    },
+    "tiny": {
+        "layers": "1..4",
+        "width": "16..64:16",
+        "inner": "32..256:32",
+        "heads": (2, 4, 8),
+        "embedding": (0,),
+        "factor": (1,),
+    },
 }
 #: Shares of the steps at which the curve has a point: every 5 %, and two before.
 SHARES = (0.0125, 0.025, *(k / 20 for k in range(1, 21)))
@@ -26,6 +36,7 @@ SHARES = (0.0125, 0.025, *(k / 20 for k in range(1, 21)))
 class Protocol:
     """How every network of a table is trained. One folder holds rows of one protocol only."""
 
+    space: str = "small"
     backbone: str = "gpt2"
     vocabulary: int = 2048
     cutoffs: tuple[int, ...] = (1024, 1536)  # of WikiText-2's tokens, 90 % are in the first cluster and 7 % in the second
@@ -71,3 +82,21 @@ class Protocol:
     def sizes(self) -> Sizes:
         recurrence = self.memory if self.backbone == "transformer_xl" else 0
         return Sizes(vocabulary=self.vocabulary, cutoffs=self.cutoffs, positions=self.length, recurrence=recurrence)
+
+
+#: By the text that they are for. WikiText-2 wants a GPU, tiny Shakespeare one core.
+PROTOCOLS = {
+    "wikitext2": Protocol(),
+    "shakespeare": Protocol(
+        space="tiny",
+        vocabulary=320,
+        cutoffs=(),
+        length=32,
+        batch=16,
+        steps=400,
+        learning_rate=1.5e-3,
+        reference_width=64,
+        curve_tokens=4_096,
+        final_tokens=16_384,
+    ),
+}

@@ -13,7 +13,7 @@ import math
 import sys
 from pathlib import Path
 
-from protocol import SPACE
+from protocol import SPACES
 
 from secateur.tables import read_trained
 from secateur.tables.searchable import write_searchable
@@ -46,7 +46,9 @@ def main(run: str) -> None:
         {"architecture": a, **{n: float(table.columns[n][i]) for n in COLUMNS}, **{n: proxies[a.key][n] for n in everywhere}}
         for i, a in enumerate(table.architectures)
     ]
-    write_searchable(TO, rows, {"space": "decoder", "options": SPACE, "objectives": ["perplexity", "latency"], "about": ABOUT})
+    write_searchable(
+        TO, rows, {"space": "decoder", "options": SPACES["small"], "objectives": ["perplexity", "latency"], "about": ABOUT}
+    )
 
 
 if __name__ == "__main__":

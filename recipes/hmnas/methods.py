@@ -34,16 +34,27 @@ COMMON: dict[str, Any] = {
 #: What differs from the defaults, so that runs take about as long: epochs of what comes before polishing, and of polishing.
 SETTINGS: dict[str, dict[str, Any]] = {
     "learned-masks": {"epochs": 6.0, "mask_epochs": 12.0, "order_learning_rate": 1e-4, "polish_epochs": 4.0},
-    "weight-sharing": {"epochs": 8.0, "order_learning_rate": 1e-4, "polish_epochs": 4.0, "trials": 40},
+    "weight-sharing": {
+        "epochs": 8.0,
+        "learning_rate": 2e-4,
+        "order_epochs": 6.0,
+        "order_learning_rate": 1e-4,
+        "polish_epochs": 4.0,
+        "trials": 40,
+    },
     "one-shot": {"epochs": 6.0, "order_learning_rate": 1e-4, "trial_epochs": 1.5, "polish_epochs": 4.0},
     "fisher": {"epochs": 6.0, "order_learning_rate": 1e-4, "polish_epochs": 12.0},
 }
-#: What is tried of learned masks: changes of their settings.
-TRIED: dict[str, dict[str, Any]] = {
-    "schedule, 0.02": {},
-    "lagrangian, 0.02": {"mask_budget": "lagrangian"},
-    "schedule, 0.005": {"mask_learning_rate": 0.005},
-    "schedule, 0.02, weights wait": {"mask_weights": False},
+#: What is tried: changes of the settings above.
+TRIED: dict[str, tuple[str, dict[str, Any]]] = {
+    "schedule, 0.02": ("learned-masks", {"mask_learning_rate": 0.02}),
+    "lagrangian, 0.02": ("learned-masks", {"mask_budget": "lagrangian", "mask_learning_rate": 0.02}),
+    "schedule, 0.005": ("learned-masks", {"mask_learning_rate": 0.005}),
+    "schedule, 0.001": ("learned-masks", {"mask_learning_rate": 0.001}),
+    "schedule, masks as they begin": ("learned-masks", {"mask_learning_rate": 1e-9}),
+    "lagrangian, 0.005": ("learned-masks", {"mask_budget": "lagrangian", "mask_learning_rate": 0.005}),
+    "six epochs first, 1e-4": ("weight-sharing", {"learning_rate": 1e-4}),
+    "six epochs first, 2e-4": ("weight-sharing", {"learning_rate": 2e-4}),
 }
 
 
@@ -92,15 +103,10 @@ def main() -> None:
     torch.set_num_threads(1)
     if args.what == "tune":
         table, names = TUNING, ("setting",)
-        unpolished = {name: value for name, value in SETTINGS["learned-masks"].items() if name != "polish_epochs"}
-        unpolished["polish"] = False
-        asked = [
-            (
-                {"setting": name, "method": "learned-masks", "task": "stsb", "seed": 100},
-                unpolished | changes,
-            )
-            for name, changes in TRIED.items()
-        ]
+        asked = []
+        for name, (method, changes) in TRIED.items():
+            unpolished = {n: v for n, v in SETTINGS[method].items() if n != "polish_epochs"} | {"polish": False}
+            asked.append(({"setting": name, "method": method, "task": "stsb", "seed": 100}, unpolished | changes))
     else:
         table, names = METHODS, ("method", "task", "seed")
         asked = [

@@ -4,6 +4,7 @@
     python recipes/nasbenchx11/search.py tune runs/x11       # NAS-Bench-101's surrogate → tuning.csv
     python recipes/nasbenchx11/search.py compare runs/x11    # our decoders, and a surrogate of them → search.csv, pairs.csv
     python recipes/nasbenchx11/search.py few runs/x11        # the same two → few.csv
+    python recipes/nasbenchx11/search.py tiny runs/x11       # many tiny decoders → search.csv, pairs.csv
 
 What goes on (`keep`) was chosen on NAS-Bench-101, which is not used later.
 """
@@ -15,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kept import HERE, TABLE, mean_ranks, replace_rows, rows_of
+from kept import HERE, TABLE, TINY, mean_ranks, replace_rows, rows_of
 
 import secateur
 
@@ -69,7 +70,8 @@ def seconds_of(table: str) -> float:
     from secateur.runs.bench.problem import Problem
     from secateur.tables.opening import open_table
 
-    return round(TRAININGS * Problem.of(open_table(table), ["loss"], None, ()).mean_seconds, -3)
+    seconds = TRAININGS * Problem.of(open_table(table), ["loss"], None, ()).mean_seconds
+    return round(seconds, -3 if seconds > 100_000 else 0)
 
 
 def searched(table: str, searchers: Sequence[str], to: Path) -> tuple[list[dict[str, Any]], list[Any]]:
@@ -84,20 +86,30 @@ def searched(table: str, searchers: Sequence[str], to: Path) -> tuple[list[dict[
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("searcher", "simulated_seconds", "seeds", "loss@2500", "regret", "regret_error", "rank", "seconds")
+    loss = next(name for name in row if name.startswith("loss@"))
+    kept = ("searcher", "simulated_seconds", "seeds", loss, "regret", "regret_error", "rank", "seconds")
     return {name.partition("@")[0]: row[name] for name in kept}
 
 
 def compare(folder: Path) -> None:
     """All twelve, and one with a Gaussian process, on the decoders that were trained; most of them on their surrogate."""
-    share = keep()
-    early = [f"{name}:0.2/{share:g}" for name in (*(f"{plain}+{one}" for plain in PLAIN for one in EARLY), ALSO)]
+    compared(TABLE, "trained", (), folder)
     # on the surrogate every curve is new to wpm, which takes a second for it, and bananas takes half a minute for a search
-    for table, name, left_out in ((TABLE, "trained", ()), (fitted(folder), SURROGATE, ("+wpm", "bananas"))):
-        mine = [one for one in (*PLAIN, *early) if not any(part in one for part in left_out)]
-        rows, pairs = searched(table, [*ALONE, *mine], folder / f"compare-{name}")
-        replace_rows(HERE / "search.csv", [{"table": name, **row} for row in rows], ("table",))
-        replace_rows(HERE / "pairs.csv", [{"table": name, **pair.as_dict()} for pair in pairs], ("table",))
+    compared(fitted(folder), SURROGATE, ("+wpm", "bananas"), folder)
+
+
+def tiny(folder: Path) -> None:
+    """Those that take no time of their own, on the many tiny decoders."""
+    compared(TINY, "tiny", ("+wpm", "bananas"), folder)
+
+
+def compared(table: str, name: str, left_out: Sequence[str], folder: Path) -> None:
+    share = keep()
+    early = [f"{one}:0.2/{share:g}" for one in (*(f"{plain}+{way}" for plain in PLAIN for way in EARLY), ALSO)]
+    mine = [one for one in (*PLAIN, *early) if not any(part in one for part in left_out)]
+    rows, pairs = searched(table, [*ALONE, *mine], folder / f"compare-{name}")
+    replace_rows(HERE / "search.csv", [{"table": name, **row} for row in rows], ("table",))
+    replace_rows(HERE / "pairs.csv", [{"table": name, **pair.as_dict()} for pair in pairs], ("table",))
 
 
 def few(folder: Path) -> None:
@@ -110,7 +122,7 @@ def few(folder: Path) -> None:
 
 
 def main(what: str, folder: str) -> None:
-    {"tune": tune, "compare": compare, "few": few}[what](Path(folder))
+    {"tune": tune, "compare": compare, "few": few, "tiny": tiny}[what](Path(folder))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,17 @@
 
     python recipes/nasbenchx11/standard.py train --model MINILM --data glue/sst2 --to runs/standard    # → standard.parquet
     python recipes/nasbenchx11/standard.py replay runs/standard-replay                                 # → standard.csv
+    python recipes/nasbenchx11/standard.py real --model MINILM --data glue/stsb --to runs/real         # → real.csv
 
 `train` is a real run, in which every candidate is measured on its way, and goes on: `--stop-early last:0.4/1`. `replay` lets
-searches draw these trainings in many orders, at equal time, and stop them or not.
+searches draw these trainings in many orders, at equal time, and stop them or not. `real` has two runs of the same candidates,
+one of which stops.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ KEEPS, SHARES = (0.3, 0.5), (0.2, 0.4)
 SEEDS = 50
 #: Whole trainings that a search has time for.
 TRAININGS = 16
+#: Of the two real runs: candidates, epochs of each, and which share of the layers' parameters a network may have.
+REAL, REAL_EPOCHS, LEVELS = 24, 3, (0.3, 0.5, 1.0)
 
 
 def train(model: str, data: str, to: Path, device: str) -> None:
@@ -82,6 +86,63 @@ def replay(folder: Path) -> None:
         replace_rows(HERE / "standard.csv", rows, ("objectives",))
 
 
+def real(model: str, data: str, to: Path, device: str) -> None:
+    """Two runs of the same random candidates, one of them with `--stop-early last`: what each had found when the first REAL
+    candidates were done, and what the one that stops had found in as many epochs as the other took."""
+    given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": REAL_EPOCHS, "aimed": 0.0}
+    given |= {"epochs": 2, "polish": False, "measure": False, "max_train": 640, "max_validation": 400, "max_test": 100}
+    given |= {"max_length": 64, "device": device}
+    found: dict[str, list[Any]] = {}
+    for way, trials in (("none", REAL), ("last", 2 * REAL)):
+        folder = to / f"{Path(data).name}-{way}"
+        if (folder / "config.yaml").exists():
+            run = secateur.resume(folder, progress=False)
+        else:
+            early = {} if way == "none" else {"stop_early": way}
+            run = secateur.prune(model, data, **given, **early, trials=trials, to=folder, progress=False)
+        found[way] = list(done(run.trials))
+    whole = run.unpruned["body_parameters"]
+    ends = {"none": found["none"], "last": [one for one in found["last"] if one["candidate"] < REAL]}
+    spent = sum(one["epochs"] for one in ends["none"])
+    ends["last, as many epochs"] = [one for one in found["last"] if one["epochs so far"] <= spent]
+    rows = [{"task": Path(data).name, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]
+    assert [one["key"] for one in ends["last"] if one["begins"]] == [one["key"] for one in ends["none"]]
+    replace_rows(HERE / "real.csv", rows, ("task",))
+
+
+def done(trials: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """What each trial of a run took and found, in their order: of a candidate that is stopped there is one, without an error;
+    of one that goes on a second, which took the rest of its epochs."""
+    number: dict[int, int] = {}
+    budgets = {trial.id: float(REAL_EPOCHS) if trial.budget is None else trial.budget for trial in trials}
+    total = 0.0
+    for trial in sorted((trial for trial in trials if trial.complete), key=lambda trial: trial.id):
+        begins = trial.continues is None
+        number[trial.id] = len(set(number.values())) if begins else number[trial.continues]
+        took = budgets[trial.id] - (0.0 if begins else budgets[trial.continues])
+        total += took
+        yield {
+            "candidate": number[trial.id],
+            "key": trial.architecture.key,
+            "begins": begins,
+            "epochs": took,
+            "epochs so far": total,
+            "seconds": trial.seconds or 0.0,
+            "body_parameters": trial.values["body_parameters"],
+            "error": trial.values["error"] if budgets[trial.id] == REAL_EPOCHS else None,
+        }
+
+
+def _summary(some: Sequence[Mapping[str, Any]], whole: float) -> dict[str, Any]:
+    ended = [one for one in some if one["error"] is not None]
+    row: dict[str, Any] = {"candidates": sum(one["begins"] for one in some), "whole trainings": len(ended)}
+    row |= {"epochs": round(sum(one["epochs"] for one in some), 2), "seconds": round(sum(one["seconds"] for one in some))}
+    for level in LEVELS:
+        best = [one["error"] for one in ended if one["body_parameters"] <= level * whole]
+        row[f"error, {level:.0%}"] = round(min(best), 4) if best else ""
+    return row
+
+
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("searcher", "simulated_seconds", "seeds", "regret", "regret_error", "rank")}
 
@@ -89,11 +150,12 @@ def _told(row: Mapping[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     verbs = parser.add_subparsers(required=True, dest="verb")
-    one = verbs.add_parser("train")
-    one.add_argument("--model", required=True)
-    one.add_argument("--data", required=True)
-    one.add_argument("--to", type=Path, required=True)
-    one.add_argument("--device", default="cpu")
+    for name in ("train", "real"):
+        one = verbs.add_parser(name)
+        one.add_argument("--model", required=True)
+        one.add_argument("--data", required=True)
+        one.add_argument("--to", type=Path, required=True)
+        one.add_argument("--device", default="cpu")
     verbs.add_parser("replay").add_argument("folder", type=Path)
     asked = vars(parser.parse_args())
-    {"train": train, "replay": replay}[asked.pop("verb")](**asked)
+    {"train": train, "replay": replay, "real": real}[asked.pop("verb")](**asked)

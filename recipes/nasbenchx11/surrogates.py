@@ -1,6 +1,9 @@
-"""Every compressor × regressor × noise on our trained decoders (Yan 2022, table 5.3).
+"""Every compressor × regressor × noise on a table of our trained decoders (Yan 2022, table 5.3).
 
-python recipes/nasbenchx11/surrogates.py runs/surrogates    # → surrogates.csv; goes on where it was stopped
+    python recipes/nasbenchx11/surrogates.py runs/surrogates                              # → surrogates.csv
+    python recipes/nasbenchx11/surrogates.py runs/surrogates-tiny curves-shakespeare      # the same
+
+Stopped, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ KEPT = ("compressor", "regressor", "noise", "networks", "repeated", "components"
 KEPT += ("r2", "r2_final", "kendall", "kendall_final", "kl", "kl_final")
 
 
-def main(folder: str) -> None:
-    found = secateur.bench_surrogate_evaluate(TABLE, metric=["loss"], noise=NOISES, to=Path(folder))
-    rows = [{"table": TABLE, **{name: row[name] for name in KEPT}} for row in found.rows()]
+def main(folder: str, table: str = TABLE) -> None:
+    found = secateur.bench_surrogate_evaluate(table, metric=["loss"], noise=NOISES, to=Path(folder))
+    rows = [{"table": table, **{name: row[name] for name in KEPT}} for row in found.rows()]
     replace_rows(HERE / "surrogates.csv", rows, ("table", "compressor", "regressor", "noise"))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kept import HERE, markdown, mean_ranks, rows_of
+from kept import HERE, TABLE, TINY, markdown, mean_ranks, rows_of
 from kept import filled as filled_with
 
 #: Yan (2022), table 5.3, NAS-Bench-NLP11 (14,322 cells): R² on average and at the end, Kendall's τ on average and at the end.
@@ -31,9 +31,9 @@ def pair(row: Mapping[str, str], *names: str, digits: int = 3) -> str:
     return " / ".join(f"{float(row[name]):.{digits}f}" for name in names)
 
 
-def surrogates() -> str:
+def surrogates(table: str) -> str:
     """On our decoders: R² and τ by compressor and regressor, the divergence by noise."""
-    found = rows("surrogates.csv")
+    found = [row for row in rows("surrogates.csv") if row["table"] == table]
     noises = list(dict.fromkeys(row["noise"] for row in found))
     lines = []
     for compressor, regressor in dict.fromkeys((row["compressor"], row["regressor"]) for row in found):
@@ -67,8 +67,9 @@ def _told(found: Iterable[Mapping[str, str]], shares: Iterable[str], train: str)
     return cells
 
 
-def _extrapolators(file: str) -> str:
-    found = rows(file)
+def extrapolators(file: str, table: str | None = None) -> str:
+    """Kendall's τ of predicted ends, and how many lie within one deviation."""
+    found = [row for row in rows(file) if table is None or row["table"] == table]
     shares = list(dict.fromkeys(row["share"] for row in found))
     lines = []
     for name in dict.fromkeys(row["extrapolator"] for row in found):
@@ -78,16 +79,6 @@ def _extrapolators(file: str) -> str:
     return markdown(["extrapolator", "trainings known", *(f"after {float(s):.0%}" for s in shares)], lines)
 
 
-def extrapolators() -> str:
-    """Kendall's τ of predicted ends on our decoders, and how many lie within one deviation."""
-    return _extrapolators("extrapolators.csv")
-
-
-def nlp_extrapolators() -> str:
-    """The same on NAS-Bench-NLP."""
-    return _extrapolators("nlp-extrapolators.csv")
-
-
 def tuning() -> str:
     """The mean rank of each share that goes on, on NAS-Bench-101's surrogate."""
     stopped = [row for row in rows("tuning.csv") if "/" in row["searcher"].partition("+")[2]]
@@ -95,24 +86,15 @@ def tuning() -> str:
     return markdown(["goes on", "mean rank"], [[f"{float(keep):.0%}", f"{rank:.2f}"] for keep, rank in ranks.items()])
 
 
-def _courses(file: str, table: str) -> str:
-    found = {(row["searcher"], float(row["share"])): row for row in rows(file) if row["table"] == table}
+def search(table: str) -> str:
+    """Regret at equal simulated time."""
+    found = {(row["searcher"], float(row["share"])): row for row in rows("search.csv") if row["table"] == table}
     shares = sorted({share for _, share in found})
     lines = []
     for one in sorted({s for s, _ in found}, key=lambda s: [float(found[s, at]["regret"]) for at in reversed(shares)]):
         each = [f"{float(found[one, s]['regret']):.4f} ± {float(found[one, s]['regret_error']):.4f}" for s in shares]
         lines.append([one, *each, f"{float(found[one, shares[-1]]['rank']):.1f}"])
     return markdown(["searcher", *(f"{100 * s:.0f} trainings' time" for s in shares), "rank at the end"], lines)
-
-
-def search_trained() -> str:
-    """Regret among the decoders that were trained."""
-    return _courses("search.csv", "trained")
-
-
-def search_surrogate() -> str:
-    """Regret on the surrogate of our decoders at equal simulated time."""
-    return _courses("search.csv", "surrogate")
 
 
 def few() -> str:
@@ -145,13 +127,16 @@ def standard() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "surrogates": surrogates,
+    "surrogates": lambda: surrogates(TABLE),
+    "surrogates-tiny": lambda: surrogates(TINY),
     "nlp": nlp,
-    "extrapolators": extrapolators,
-    "nlp-extrapolators": nlp_extrapolators,
+    "extrapolators": lambda: extrapolators("extrapolators.csv", TABLE),
+    "extrapolators-tiny": lambda: extrapolators("extrapolators.csv", TINY),
+    "nlp-extrapolators": lambda: extrapolators("nlp-extrapolators.csv"),
     "tuning": tuning,
-    "search-trained": search_trained,
-    "search-surrogate": search_surrogate,
+    "search-trained": lambda: search("trained"),
+    "search-tiny": lambda: search("tiny"),
+    "search-surrogate": lambda: search("surrogate"),
     "few": few,
     "standard": standard,
 }

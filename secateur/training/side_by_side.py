@@ -75,19 +75,18 @@ def train_side_by_side(
     windows = Windows(train_tokens, length)
     examples = torch.from_numpy(np.stack([windows[place] for place in range(len(windows))]).astype(np.int64)).to(device)
     running: list[_Training] = []
-    if True:
-        while True:
-            # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
-            while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
-                if (one := next(waiting, None)) is None:
-                    break
-                running.append(_Training(one, examples, validation_tokens, length, evaluations))
-            if not running:
-                return
-            for training in list(running):
-                if (done := training.advance()) is not None:
-                    running.remove(training)
-                    yield done
+    while True:
+        # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
+        while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
+            if (one := next(waiting, None)) is None:
+                break
+            running.append(_Training(one, examples, validation_tokens, length, evaluations))
+        if not running:
+            return
+        for training in list(running):
+            if (done := training.advance()) is not None:
+                running.remove(training)
+                yield done
 
 
 class _Training:

@@ -39,7 +39,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def test_from_nothing_to_a_table(benchmark: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"layers": "1..2", "width": "8..16:8", "inner": "32..64:32", "heads": (2,), "embedding": (0, 4), "factor": (1, 2)}
-    monkeypatch.setitem(benchmark.random_jobs.__globals__, "SPACE", small)
+    monkeypatch.setitem(benchmark.SPACES, "small", small)
     out = tmp_path / "work"
     given = ["train", "--text", str(text), "--out", str(out), "--cutoffs", "100", *SMALL]
     given += ["--count", "4", "--repeat", "2", "--homogeneous", "1"]
@@ -129,7 +129,7 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
     assert [job.source for job in jobs] == ["random"] * 165 + ["homogeneous"] * 40
     assert len({job.name for job in jobs}) == 205
     assert len({job.architecture.key for job in jobs}) == 190
-    space = Decoder("gpt2", **benchmark.random_jobs.__globals__["SPACE"])
+    space = Decoder("gpt2", **benchmark.SPACES["small"])
     assert all(space.contains(job.architecture) for job in jobs)
     assert [job.seed for job in jobs] == [0] * 150 + [1] * 15 + [0] * 40
     assert benchmark.random_jobs("gpt2", 150, 15, 40) == jobs
@@ -140,6 +140,8 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
     few = benchmark.random_jobs("gpt2", 4, 15, 0)  # no more can be repeated than there are
     assert len({job.name for job in few}) == len(few) == 8
     assert benchmark.random_jobs("gpt2", 0, 15, 0) == []
+    tiny = Decoder("gpt2", **benchmark.SPACES["tiny"])
+    assert all(tiny.contains(job.architecture) for job in benchmark.random_jobs("gpt2", 20, 0, 0, space="tiny"))
     (tmp_path / "bad.jsonl").write_text('{"source": "topology"}\n')
     with pytest.raises(SystemExit, match="line 1 is not an architecture"):
         benchmark.main(
@@ -147,6 +149,13 @@ def test_the_jobs(benchmark: Any, tmp_path: Path) -> None:
         )
     with pytest.raises(SystemExit, match=r"it has no protocol\.json"):
         benchmark.main(["latency", "--out", str(tmp_path / "nowhere")])
+
+
+def test_what_is_not_given_is_as_the_protocol_says(benchmark: Any) -> None:
+    given = ["train", "--text", "a.txt", "--out", "b"]
+    assert benchmark._arguments(given)[1] == benchmark.Protocol()
+    tiny = benchmark._arguments([*given, "--protocol", "shakespeare", "--steps", "7", "--cutoffs"])[1]
+    assert (tiny.space, tiny.length, tiny.steps, tiny.cutoffs) == ("tiny", 32, 7, ())
 
 
 def test_stretches_are_spread_over_the_text(benchmark: Any) -> None:

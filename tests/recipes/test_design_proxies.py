@@ -34,7 +34,7 @@ def table() -> pd.DataFrame:
 
 def test_the_table_is_whole(table: pd.DataFrame, load_recipe: Any) -> None:
     benchmark = load_recipe("design/benchmark.py")
-    protocol, space = benchmark.Protocol(), Decoder("gpt2", **benchmark.random_jobs.__globals__["SPACE"])
+    protocol, space = benchmark.Protocol(), Decoder("gpt2", **benchmark.random_jobs.__globals__["SPACES"]["small"])
     builder = Builder(Sizes(vocabulary=protocol.vocabulary, cutoffs=protocol.cutoffs, positions=protocol.length))
     drawn = [job.architecture.key for job in benchmark.random_jobs("gpt2", 150, 15, 40) if job.source == "random"]
     random = set(table["architecture"][table["source"] == "random"].map(lambda said: Architecture.from_json(said).key))

@@ -15,6 +15,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from secateur.architecture import Architecture
 from secateur.tables import read_trained
+from secateur.tables.opening import open_table
 
 DESIGN = Path(__file__).resolve().parents[2] / "recipes" / "design"
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -275,6 +276,36 @@ def test_why_fronts_differ_at_equal_perplexity(load_recipe: Any, table: pd.DataF
     assert one("lts", 160, 8)["perplexity"] > one("lts", 160, 7)["perplexity"], "LTS's eighth layer adds nothing"
     slow = table[table["train_seconds"] > 1000]
     assert (set(slow["source"]), len(slow)) == ({"evolution"}, 4), "four of evolution's front, trained on a CPU"
+
+
+def test_the_table_of_tiny_decoders() -> None:
+    text, table = text_of("README.md"), open_table("curves-shakespeare").table
+    names = ("perplexity", "test_perplexity", "decoder_parameters")
+    rows = pd.DataFrame({"key": table.keys, "seed": table.seed, **{name: table.column(name) for name in names}})
+    assert table.seconds is not None
+    assert f"{len(table)} trainings in {table.seconds.sum() / 3600:.1f} hours of one core" in text
+    low, high = (rows["perplexity"].agg(which) for which in ("min", "max"))
+    first, each = rows[rows["seed"] == 0], rows.groupby("key")["perplexity"]
+    between = 100 * np.log(first["perplexity"]).std()
+    within = 100 * (each.std() / each.mean())[each.count() == 5].mean()
+    assert f"between {low:.1f} and {high:.1f} (a deviation of {between:.1f} % between networks, {within:.1f} % between" in text
+    alike = spearmanr(rows["perplexity"], rows["test_perplexity"]).statistic
+    counted = -spearmanr(first["perplexity"], first["decoder_parameters"]).statistic
+    assert f"Spearman {alike:.3f}); decoder parameters rank them with {counted:.2f}" in text
+
+
+def test_the_learning_rate_of_tiny_decoders(load_recipe: Any) -> None:
+    text, found = text_of("README.md"), {}
+    for row in rows_of("learning-rates-tiny.csv"):
+        mine = found.setdefault((row["learning_rate"], row["rate_exponent"]), {})
+        mine.setdefault((row["width"], row["inner"]), []).append(float(row["perplexity"]))
+    means = {setting: np.mean(list(several.values())) for setting, several in found.items()}
+    for (rate, exponent), several in found.items():
+        apart = np.mean([abs(one - other) for one, other in several.values()])
+        assert f"| {rate} | {exponent} | {means[rate, exponent]:.2f} | {apart:.2f} |" in text
+    protocol = load_recipe("design/protocol.py").PROTOCOLS["shakespeare"]
+    best = min(means, key=means.__getitem__)
+    assert (float(best[0]), float(best[1])) == (protocol.learning_rate, protocol.rate_exponent)
 
 
 def test_learning_rates_by_width() -> None:

@@ -44,3 +44,23 @@ def test_the_page_shows_the_tables(load_recipe: Any) -> None:
     tables = load_recipe("hmnas/tables.py")
     text = (tables.HERE / "README.md").read_text(encoding="utf-8")
     assert tables.filled(text, tables.TABLES) == text
+
+
+def test_what_the_page_says_of_settings(load_recipe: Any) -> None:
+    tables = load_recipe("hmnas/tables.py")
+    found = {(row["setting"], row["level"]): float(row["validation"]) for row in tables.rows_of(tables.HERE / "tuning.csv")}
+    settings = list(dict.fromkeys(setting for setting, _ in found))
+    assert set(settings) == set(load_recipe("hmnas/methods.py").TRIED)
+    means = {setting: sum(found[setting, level] for level in tables.LEVELS) / 4 for setting in settings}
+    assert max(means, key=means.__getitem__) == "schedule, 0.005"
+    best, still = (found[s, "10%"] for s in ("schedule, 0.005", "schedule, masks as they begin"))
+    assert f"{best:.3f} at 10 % and {found['schedule, 0.005', '20%']:.3f} at 20 %" in (text := page(tables))
+    assert f"have {still:.3f} and {found['schedule, masks as they begin', '20%']:.3f}" in text
+    assert all(abs(found[f"schedule, {rate}", "10%"] - still) < 0.03 for rate in ("0.02", "0.001"))
+    assert all(found["lagrangian, 0.02", level] > found["schedule, 0.02", level] for level in ("10%", "20%"))
+    for level in tables.LEVELS[:3]:
+        assert found["schedule, 0.005", level] > max(found[f"lagrangian, {rate}", level] for rate in ("0.02", "0.005"))
+
+
+def page(tables: Any) -> str:
+    return str((tables.HERE / "README.md").read_text(encoding="utf-8"))

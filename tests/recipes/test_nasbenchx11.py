@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from scipy.stats import kendalltau
 
+from secateur.architecture import Architecture
 from secateur.tables.opening import open_table
+from secateur.trial import Status, Trial
 
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "nasbenchx11"
 
@@ -98,7 +100,8 @@ def test_what_the_text_says_of_real_trainings() -> None:
 
 
 def test_what_the_text_says_of_models() -> None:
-    found = {(row["compressor"], row["regressor"], row["noise"]): row for row in rows("surrogates.csv")}
+    mine = [row for row in rows("surrogates.csv") if row["table"] == "curves-wikitext2"]
+    found = {(row["compressor"], row["regressor"], row["noise"]): row for row in mine}
     assert len(found) == 2 * 3 * 4
     for compressor in ("svd", "vae"):
         r2 = {regressor: float(found[compressor, regressor, "kde"]["r2"]) for regressor in ("lgb", "xgb", "mlp")}
@@ -119,15 +122,66 @@ def test_what_the_text_says_of_models() -> None:
 
 
 def test_what_the_text_says_of_extrapolators() -> None:
-    by = {(r["extrapolator"], r["share"], r["train"]): float(r["kendall"]) for r in rows("extrapolators.csv")}
+    mine = [row for row in rows("extrapolators.csv") if row["table"] == "curves-wikitext2"]
+    by = {(r["extrapolator"], r["share"], r["train"]): float(r["kendall"]) for r in mine}
     assert [round(by[name, "0.2", "20"], 2) for name in ("svr", "wpm", "last")] == [0.80, 0.78, 0.63]
     assert round(by["svr", "0.2", "100"], 2) == 0.89
     assert [round(by["gp", share, "100"], 2) for share in ("0.1", "0.2")] == [0.91, 0.92]
     assert all(by["gp", share, train] > by["svr", share, train] for share in ("0.1", "0.2", "0.4") for train in ("50", "100"))
     assert all(by["gp", share, "20"] < by["svr", share, "20"] for share in ("0.1", "0.2", "0.4"))
-    within = {(r["extrapolator"], r["share"]): float(r["within_1"]) for r in rows("extrapolators.csv")}
+    within = {(r["extrapolator"], r["share"]): float(r["within_1"]) for r in mine}
     assert within["wpm", "0.2"] < 0.1
     assert 0.35 < within["wpm", "0.4"] < 0.5
     other = {(r["extrapolator"], r["share"], r["train"]): float(r["kendall"]) for r in rows("nlp-extrapolators.csv")}
     assert other["gp", "0.2", "100"] < other["last", "0.2", "100"] < other["svr", "0.2", "100"]
     assert (round(other["last", "0.2", "20"], 2), round(other["svr", "0.2", "100"], 2)) == (0.83, 0.86)
+
+
+def test_what_two_real_runs_took(load_recipe: Any) -> None:
+    """Candidates 0 and 1 are begun; 1 is stopped, and 0 goes on after 2 was begun."""
+    recipe = load_recipe("nasbenchx11/standard.py")
+
+    def trial(number: int, budget: float | None, error: float, continues: int | None = None) -> Trial:
+        values, name = {"error": error, "body_parameters": 10.0 * number}, f"key{number}"
+        architecture = Architecture.of("toy", {}, name)
+        return Trial(number, architecture, Status.COMPLETE, values=values, budget=budget, continues=continues, seconds=1.0)
+
+    stops = [trial(0, 0.6, 0.5), trial(1, 0.6, 0.9), trial(2, 0.6, 0.4), trial(3, 3.0, 0.3, continues=0)]
+    found = list(recipe.done(stops))
+    assert [one["candidate"] for one in found] == [0, 1, 2, 0]
+    assert [one["epochs"] for one in found] == pytest.approx([0.6, 0.6, 0.6, 2.4])
+    assert found[-1]["epochs so far"] == pytest.approx(4.2)
+    assert [one["error"] for one in found] == [None, None, None, 0.3]
+    row = recipe._summary(found, 100.0)
+    assert (row["candidates"], row["whole trainings"], row["error, 30%"]) == (3, 1, 0.3)
+    (whole,) = recipe.done([trial(0, None, 0.2)])  # a run that does not stop has no budgets
+    assert (whole["epochs"], whole["error"]) == (3.0, 0.2)
+
+
+def test_what_the_text_says_of_tiny_decoders() -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    models = [row for row in rows("surrogates.csv") if row["table"] == "curves-shakespeare"]
+    kl = {(r["compressor"], r["regressor"], r["noise"]): (float(r["kl"]), float(r["kl_final"])) for r in models}
+    assert len(kl) == 2 * 3 * 4
+    assert {(row["networks"], row["repeated"]) for row in models} == {("600", "40")}
+    for (compressor, regressor, noise), (mean, last) in kl.items():
+        if noise == "seeds":
+            assert 0.35 < min(mean, last) < max(mean, last) < 0.55
+        else:
+            assert min(mean, last) > 8
+            assert last >= kl[compressor, regressor, "kde"][1]
+    assert max(kl[key][0] for key in kl if key[2] == "kde") < 57
+    r2 = [(float(row["r2"]), float(row["r2_final"])) for row in models]
+    assert [round(f(v[place] for v in r2), 2) for place in (0, 1) for f in (min, max)] == [0.59, 0.66, 0.80, 0.82]
+    mine = [row for row in rows("extrapolators.csv") if row["table"] == "curves-shakespeare"]
+    tau = {(r["extrapolator"], r["share"], r["train"]): f"{float(r['kendall']):.2f}" for r in mine}
+    told = [tau[name, "0.2", train] for train in ("20", "100") for name in ("last", "svr", "gp")]
+    assert told == ["0.56", "0.74", "0.78", "0.56", "0.83", "0.84"]
+    found = {(r["searcher"], r["share"]): float(r["regret"]) for r in rows("search.csv") if r["table"] == "tiny"}
+    corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "tiny"}
+    for plain, better in (("mo-rea:20/10", "svr"), ("local", "gp"), ("local", "svr")):
+        stops = f"{plain}+{better}:0.2/0.5"
+        assert found[stops, "1"] < found[plain, "1"]
+        assert f"{found[stops, '1']:.4f} (p = {corrected[plain, stops]:.2f}" in text.replace(" with LcSVR (p", " (p")
+    for share in ("0.25", "0.5"):
+        assert min((regret, name) for (name, at), regret in found.items() if at == share)[1] == "bohb"

@@ -21,7 +21,7 @@ from secateur.methods.fisher.information import summed_diagonal
 from secateur.methods.fisher.sizes import masked
 from secateur.methods.learned_masks.scores import Scores, Switches
 from secateur.methods.learned_masks.spending import Descent
-from secateur.methods.learned_masks.training import Budget, Learning, learn_masks
+from secateur.methods.learned_masks.training import TRAVEL, Budget, Learning, learn_masks
 from secateur.methods.ordering import scored_batches
 from secateur.methods.prices import Prices, by_speed, within_sizes
 from secateur.objectives import Bound, Objective
@@ -123,7 +123,7 @@ class LearnedMasks(FineTunedFirst):
             write_whole(json.dumps(found), file)
 
         c, folder = bench.c, bench.networks / SCRATCH / "masks"
-        learning = Learning(c.mask_budget, c.mask_learning_rate, weights=c.mask_weights)
+        learning = Learning(c.mask_learning_rate or TRAVEL / self._steps(), c.mask_budget, weights=c.mask_weights)
         teaching = taught_by(bench.supernet.model, bench.data, c.evaluation_batch)
         if "examples" in teaching:
             teaching["examples"] = teaching["examples"]()

@@ -24,15 +24,18 @@ from secateur.training.stage_trainer import Told, run_stage, task_arguments
 
 #: Under this name the scores are a part of the network while it is trained: so they are in its checkpoints.
 NAME = "learned_masks"
+#: How far a score can go in all steps, where no rate is given. Much more, and scores forget the importance that they began
+#: with; much less, and nothing is learnt (recipes/hmnas).
+TRAVEL = 1.5
 
 
 @dataclass(frozen=True)
 class Learning:
-    """How masks are learnt: by which way of `spending`, at which `rate` (layers and groups at `slow` times it), and whether the
+    """How masks are learnt: at which `rate` (layers and groups at `slow` times it), by which way of `spending`, and whether the
     weights are trained with them."""
 
+    rate: float
     way: str = SCHEDULE
-    rate: float = 0.02
     slow: float = 0.1
     weights: bool = True
 

@@ -152,8 +152,12 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
         panel=_SEARCH,
         known=MASK_BUDGETS,
     )
-    mask_learning_rate: float = option(
-        0.02, "Learning rate of masks, whose scores begin between 0 and 1.", panel=_SEARCH, above=0, most=10
+    mask_learning_rate: float | None = option(
+        None,
+        "Learning rate of masks, whose scores begin between 0 and 1. By default such that one can go 1.5 in all steps.",
+        panel=_SEARCH,
+        above=0,
+        most=10,
     )
     mask_weights: bool = option(True, "Train weights with the masks; as published they wait until after.", panel=_SEARCH)
     zoo_batches: int = option(20, "Batches that block-zoo distils a layer on.", panel=_SEARCH, least=1, most=10_000)

@@ -327,6 +327,6 @@ class PruneWork(Measuring):
             for done, member in enumerate(members):
                 if member.key not in tests:
                     tests[member.key] = score(self.run.network(self.supernet, member.trial), self.data.task, batches)
+                    self.store.set_meta("tests", tests)  # of large networks each takes minutes: a stopped run keeps them
                 advance(done + 1, len(members))
-        self.store.set_meta("tests", tests)
         self.write_report()

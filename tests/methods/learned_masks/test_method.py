@@ -68,8 +68,23 @@ def test_weights_may_wait(quick_prune: Any, tmp_path: Path) -> None:
         assert all(torch.equal(a, b) for a, b in zip(sliced.parameters(), network.parameters(), strict=True))
 
 
+def test_the_rate_of_masks_follows_the_steps(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = []
+
+    def look(*args: Any, learning: Any, **kwargs: Any) -> None:
+        rates.append(learning.rate)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(method, "learn_masks", look)
+    for number, given in enumerate(({}, {"mask_epochs": 4.0}, {"mask_learning_rate": 0.3})):
+        with pytest.raises(Stopped):
+            quick_prune(tmp_path / str(number), **{**QUICK, **given})
+    assert rates == pytest.approx([2 * rates[1], rates[1], 0.3])
+    assert rates[1] < 1.5
+
+
 def test_by_a_price(quick_prune: Any, tmp_path: Path) -> None:
-    run = quick_prune(tmp_path / "run", **QUICK, mask_budget="lagrangian")
+    run = quick_prune(tmp_path / "run", **QUICK, mask_budget="lagrangian", mask_learning_rate=0.02)
     whole = run.supernet.body_parameters(run.supernet.whole)
     for trial, level in zip(run.trials, (0.7, 0.5, 0.3), strict=True):
         assert trial.values["body_parameters"] <= level * whole
@@ -98,7 +113,7 @@ def test_polished_and_exported(quick_prune: Any, tmp_path: Path) -> None:
     assert len(run.polished) == 1
     assert {m.weights for m in run.front} <= {"own", "polished"}
     member = run.front[-1]
-    member.save(tmp_path / "saved")
+    member.save(tmp_path / "saved", polished=False)
     again = secateur.load(tmp_path / "saved")
     network = run.network(run.supernet, member.trial)
     tokens = torch.tensor([[5, 6, 7]])

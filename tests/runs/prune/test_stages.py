@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from secateur.errors import BoundError, ConfigurationError
+from secateur.errors import BoundError, ConfigurationError, Stopped
 from secateur.methods.weight_sharing import WeightSharing
 from secateur.runs.prune.settings import PruneSettings
 from secateur.study import Journal
@@ -40,6 +40,27 @@ def test_other_spaces_searchers_and_objectives(changes: dict[str, Any], quick_pr
             assert objective.violated(member.values, run.unpruned) is None
     statuses = {t.status for t in run.trials if t.id is not None}
     assert "failed" not in statuses
+
+
+def test_scores_on_test_data_survive_a_stop(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each network is scored on test data once, also where the report was stopped between them."""
+    from secateur.runs.prune import stages
+
+    scored: list[Any] = []
+    real, most = stages.score, 2  # the unpruned network and one more
+
+    def counting(network: Any, *args: Any) -> Any:
+        if len(scored) == most:
+            raise KeyboardInterrupt
+        scored.append(network)
+        return real(network, *args)
+
+    monkeypatch.setattr(stages, "score", counting)
+    with pytest.raises(Stopped):
+        quick_prune(tmp_path / "run", epochs=1.0, trials=8, polish=False, order=False, measure=False)
+    most = 100
+    run = resume(tmp_path / "run", progress=False)
+    assert len(scored) == 1 + len(run.tests) > 2
 
 
 @pytest.mark.slow
