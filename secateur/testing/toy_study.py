@@ -211,6 +211,20 @@ def looking(given: str, **arrays: np.ndarray) -> Callable[[str], dict[str, Any]]
     return look
 
 
+def speaking(given: float) -> Callable[[str], int]:
+    """What a worker does that prints a line word by word, with so many seconds after each."""
+
+    def speak(line: str) -> int:
+        for stream in (sys.stdout, sys.stderr):
+            for word in line.split():
+                stream.write(f"{word} ")
+                time.sleep(given)
+            stream.write("\n")
+        return len(line)
+
+    return speak
+
+
 class Recorded(Learner):
     """Notes in a file how much it had been told when it was asked, by proposal number."""
 

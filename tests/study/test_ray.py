@@ -134,6 +134,19 @@ def test_weights_travel_once_and_are_shared(cluster: Any, monkeypatch: pytest.Mo
         assert "Plasma memory usage 8 MiB," in memory_summary(stats_only=True)
 
 
+def test_what_workers_print_comes_in_whole_lines(cluster: Any) -> None:
+    events, here = Events(), RayCluster()
+    with RayPool(here, Work("secateur.testing.toy_study:speaking", 0.4), here.places(1), note=events) as pool:
+        pool.submit(0, "a line in pieces")
+        assert pool.take() == (0, 16)
+        until = time.monotonic() + 20
+        while len(events.of("printed")) < 2 and time.monotonic() < until:  # a busy machine brings them later
+            pool.submit(1, "")
+            pool.take()
+    assert {event["line"].strip() for event in events.of("printed")} - {""} == {"a line in pieces"}
+    assert {event["stream"] for event in events.of("printed") if event["line"].strip()} == {"stdout", "stderr"}
+
+
 def test_recipes_take_arrays(cluster: Any) -> None:
     with Ray(Recipe(TOYS, {}, {"weights": np.array([0.5, 0.25])}), 1) as executor:
         executor.submit(running(0), {}, True)

@@ -257,6 +257,7 @@ class _Worker:
         os.environ |= {WORKER: "1", "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         with suppress(OSError):  # relative paths in settings are the driver's
             os.chdir(folder)
+        _print_whole_lines()
         self._make, self._given, self._parts, self._threads = make, given, dict(parts), threads
         self._do: Callable[[Any], Any] | None = None
 
@@ -286,6 +287,12 @@ class _Worker:
         made: Callable[[Any], Any] = getattr(import_module(module), name)(self._given, **arrays)
         self._limits = threadpool_limits(self._threads)  # those that were loaded before us have read other numbers
         return made
+
+
+def _print_whole_lines() -> None:
+    """Ray flushes after every piece that is written, and `print` writes a line in several: who reads meanwhile has half of it."""
+    for name in ("stdout", "stderr"):
+        setattr(sys, name, open(getattr(sys, name).fileno(), "a", buffering=1, encoding="utf-8", closefd=False))
 
 
 def versions() -> dict[str, str]:
