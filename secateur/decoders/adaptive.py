@@ -71,6 +71,8 @@ class AdaptiveHead(nn.Module):
     def __init__(self, clusters: list[tuple[int, int, int]], width: int, tie: bool) -> None:
         super().__init__()
         self.spans = [(start, end) for start, end, _ in clusters]
+        #: Whether a loss chooses the rows that a cluster's softmax is computed for: less to do, but shapes depend on the words.
+        self.chooses = True
         self.vectors = None if tie else Vectors(clusters, width)
         self.bias = nn.Parameter(torch.zeros(self.spans[-1][1]))
         if len(clusters) > 1:
@@ -122,9 +124,11 @@ class AdaptiveHead(nn.Module):
     def loss_sum(self, hidden: torch.Tensor, labels: torch.Tensor, embedding: Vectors) -> torch.Tensor:
         """Sum of −log p(label) over states (n, width) and labels (n,), without the (n, vocabulary) matrix.
 
-        Each further cluster's softmax is computed for its own words only.
+        Each further cluster's softmax is computed for its own words only, or, where nothing is chosen, thrown away for others.
         """
         vectors = self.vectors or embedding
+        if not self.chooses:
+            return self._loss_of_all(hidden, labels, vectors)
         kept = (labels != IGNORED).nonzero().squeeze(1)
         hidden, labels = hidden[kept], labels[kept]
         words = self.spans[0][1]
@@ -138,6 +142,25 @@ class AdaptiveHead(nn.Module):
             # No early exit where no row is inside: every parameter then has a gradient in every step.
             total = total - self._tail(hidden[rows], vectors, cluster).gather(1, (labels[rows] - start).unsqueeze(1)).sum()
         return total - self._first(hidden, vectors).gather(1, entry.unsqueeze(1)).sum()
+
+    def _loss_of_all(self, hidden: torch.Tensor, labels: torch.Tensor, vectors: Vectors) -> torch.Tensor:
+        """`loss_sum` whose shapes depend on no label."""
+        words = self.spans[0][1]
+        entry = labels
+        total = torch.zeros((), device=hidden.device)
+        for cluster in range(1, len(self.spans)):
+            start, end = self.spans[cluster]
+            inside = (labels >= start) & (labels < end)
+            entry = torch.where(inside, words + cluster - 1, entry)
+            own = torch.where(inside, labels - start, IGNORED)
+            total = total + _summed(vectors.scores(hidden, cluster, self.bias[start:end]), own)
+        first = vectors.scores(hidden, 0, self.bias[:words])
+        rest = F.linear(hidden, self.cluster_weight, self.cluster_bias)
+        return total + _summed(torch.cat([first, rest], dim=-1), entry)
+
+
+def _summed(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(_precise(scores), labels, ignore_index=IGNORED, reduction="sum")
 
 
 def _log_softmax(scores: torch.Tensor) -> torch.Tensor:

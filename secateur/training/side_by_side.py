@@ -17,21 +17,23 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from secateur.decoders.adaptive import AdaptiveHead
 from secateur.errors import ConfigurationError, EvaluationFailure
-from secateur.tasks.segments import IGNORED, Windows
+from secateur.tasks.segments import IGNORED, Windows, scored
 from secateur.tasks.text import Tokens
 from secateur.training.checkpoints import diverged
 from secateur.training.sampling import EpochSampler
 from secateur.training.settings import SCHEDULES, TrainingSettings
-from secateur.training.text_trainer import CurvePoint, TextResult, curve_steps, evaluate_text, recurrent
+from secateur.training.text_trainer import CurvePoint, TextResult, curve_steps, recurrent
 
 #: Steps before one is recorded: libraries make themselves ready in the first, and the optimiser its moments.
 _BEFORE = 3
 #: Steps of a network that are begun in its turn. Streams overlap only where their steps are begun by turns: what is begun waits
 #: in a queue of the driver's that is not endless.
 _IN_TURN = 5
+#: Windows of the validation text that are read at once.
+_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,17 @@ def train_side_by_side(
     waiting = iter(asked)
     windows = Windows(train_tokens, length)
     examples = torch.from_numpy(np.stack([windows[place] for place in range(len(windows))]).astype(np.int64)).to(device)
+    validation = [
+        (torch.from_numpy(ids).long().to(device), torch.from_numpy(labels).long().to(device))
+        for ids, labels in scored(validation_tokens, length, _ROWS, in_order=False)
+    ]
     running: list[_Training] = []
     while True:
         # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
         while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
             if (one := next(waiting, None)) is None:
                 break
-            running.append(_Training(one, examples, validation_tokens, length, evaluations))
+            running.append(_Training(one, examples, validation, evaluations))
         if not running:
             return
         for training in list(running):
@@ -93,21 +99,23 @@ class _Training:
     """One network, on a stream of its own."""
 
     def __init__(
-        self, asked: Asked, examples: Tensor, validation: Tokens, length: int, evaluations: int | Sequence[float]
+        self, asked: Asked, examples: Tensor, validation: list[tuple[Tensor, Tensor]], evaluations: int | Sequence[float]
     ) -> None:
         self.name, self.model, self.s = asked.name, asked.model, asked.settings.check()
         _serves(self.model, self.s)
-        self.examples, self.validation, self.length = examples, validation, length
+        self.examples, self.validation = examples, validation
         self.device = examples.device
         self.stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
         batches = math.ceil(len(examples) / self.s.batch_size)
         self.steps = self.s.total_steps(batches)
         self.points = list(curve_steps(self.steps, evaluations))
-        self.curve: list[CurvePoint] = []
+        self.curve: list[Tensor] = []
         self.taken = 0
         self.began = time.perf_counter()
         with self._on_stream():
             self.model.to(self.device).train()
+            if isinstance(head := self.model.lm_head, AdaptiveHead):
+                head.chooses = False  # a recorded step knows no words
             order, self.sizes = _order(len(examples), self.s, self.steps)
             self.order = torch.from_numpy(order).to(self.device)
             self.optimiser, self.rates = _optimiser(self.model, self.s, self.steps, self.device)
@@ -137,21 +145,30 @@ class _Training:
             return self._point() if self.taken == due else None
 
     def _point(self) -> Trained | None:
-        last = self.curve[-1].step if self.curve else 0
-        train_loss = float(self.summed) / (self.taken - last)  # waits for the steps
-        try:
-            if not math.isfinite(train_loss):
-                raise diverged(self.taken)
-            loss = evaluate_text(self.model, self.validation, length=self.length, batch=self.s.batch_size).loss
-        except EvaluationFailure as failure:
-            return self._ended(failure)
-        self.curve.append(CurvePoint(self.taken, train_loss, loss))
+        """Begin to evaluate. Nothing is waited for before the last step: others would have nothing to do meanwhile."""
+        last = self.points[len(self.curve) - 1] if self.curve else 0
+        losses = [self.summed / (self.taken - last), self._validation_loss()]
+        self.curve.append(torch.stack(losses))
         self.summed.zero_()
-        if self.taken < self.steps:
-            return None
-        return self._ended(TextResult(tuple(self.curve), self.steps, time.perf_counter() - self.began))
+        return self._ended() if self.taken == self.steps else None
 
-    def _ended(self, result: TextResult | EvaluationFailure) -> Trained:
+    @torch.inference_mode()
+    def _validation_loss(self) -> Tensor:
+        """As `evaluate_text` tells it, not waited for."""
+        self.model.eval()
+        losses = [self.model(input_ids=ids, labels=labels, use_cache=False).loss for ids, labels in self.validation]
+        told = [(labels[:, 1:] != IGNORED).sum() for _, labels in self.validation]
+        self.model.train()
+        return torch.stack(losses).double() @ torch.stack(told).double() / sum(told)
+
+    def _ended(self) -> Trained:
+        """Waits for all that was begun."""
+        points = zip(self.points, torch.stack(self.curve).tolist(), strict=True)
+        curve = tuple(CurvePoint(step, *losses) for step, losses in points)
+        result: TextResult | EvaluationFailure = TextResult(curve, self.steps, time.perf_counter() - self.began)
+        bad = [point.step for point in curve if not math.isfinite(point.train_loss + point.validation_loss)]
+        if bad:
+            result = diverged(bad[0])
         self.graph = None
         self.optimiser.zero_grad(set_to_none=True)
         self.model.eval()
@@ -184,7 +201,7 @@ class _Training:
         for group in self.optimiser.param_groups:
             group["lr"].copy_(self.rates.index_select(0, self.step)[0])
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.s.mixed_precision == "bf16", cache_enabled=False):
-            loss = _loss(self.model, ids)
+            loss = self.model(input_ids=ids, labels=ids, use_cache=False).loss
         loss.backward()  # type: ignore[no-untyped-call]
         if self.s.max_grad_norm:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.s.max_grad_norm)
@@ -245,10 +262,3 @@ def _optimiser(
     for group in groups:
         group["lr"] = torch.zeros((), device=device)
     return torch.optim.AdamW(groups, fused=True, capturable=device.type == "cuda"), rates
-
-
-def _loss(model: Any, ids: Tensor) -> Tensor:
-    """The mean next-word loss. By way of the logits: the shapes of the network's own loss may depend on the words."""
-    logits = model(input_ids=ids, use_cache=False).logits
-    targets = F.pad(ids[:, 1:], (0, 1), value=IGNORED).reshape(-1)
-    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), targets, ignore_index=IGNORED)

@@ -111,7 +111,7 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -
     where = next(model.parameters()).device
     training, mems = model.training, None
     carries = recurrent(model)
-    total, count = torch.zeros((), dtype=torch.float64), 0
+    total, count = torch.zeros((), dtype=torch.float64, device=where), 0
     model.eval()
     try:
         with torch.inference_mode():
@@ -122,7 +122,7 @@ def evaluate_text(model: Any, tokens: Tokens, *, length: int, batch: int = 16) -
                 inputs = torch.from_numpy(ids).long().to(where)
                 targets = torch.from_numpy(labels).long().to(where)
                 loss, mems = _loss(model, inputs, targets, mems, carries)
-                total += loss.double().cpu() * told
+                total += loss.double() * told
                 count += told
     finally:
         model.train(training)

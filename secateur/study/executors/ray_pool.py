@@ -290,9 +290,9 @@ class _Worker:
 
 
 def _print_whole_lines() -> None:
-    """Ray flushes after every piece that is written, and `print` writes a line in several: who reads meanwhile has half of it."""
+    """Ray flushes after every piece that is written, and `print` writes a line in several: others would read half of it."""
     for name in ("stdout", "stderr"):
-        setattr(sys, name, open(getattr(sys, name).fileno(), "a", buffering=1, encoding="utf-8", closefd=False))
+        setattr(sys, name, open(getattr(sys, name).fileno(), "a", buffering=1, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def versions() -> dict[str, str]:
