@@ -66,7 +66,9 @@ def stretches(tokens: Tokens, count: int, parts: int = 16) -> Tokens:
     return np.concatenate([tokens[start : start + size] for start in starts])
 
 
-def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str) -> dict[str, Any]:
+def train_one(
+    job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str, half: str | None = None
+) -> dict[str, Any]:
     """The row of one network. Raises EvaluationFailure where it diverges."""
     from secateur.training.text_trainer import train_text
 
@@ -76,7 +78,7 @@ def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, d
         model,
         tokens.train,
         stretches(tokens.validation, protocol.curve_tokens),
-        protocol.training(job.architecture, job.seed),
+        replace(protocol.training(job.architecture, job.seed), mixed_precision=half),
         scratch,
         length=protocol.length,
         evaluations=SHARES,
@@ -136,7 +138,7 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
     try:
         for job, held, row in each(unfinished, tokens, protocol, arguments):
             with held:
-                failed = "failure" in row
+                failed, row["half"] = "failure" in row, arguments.half
                 append(folder / f"{'failed' if failed else 'rows'}-{unfinished.own}.jsonl", row)
             said = row["failure"] if failed else f"perplexity {row['perplexity']:.2f}"
             print(f"{job.architecture}: {said}, after {time.perf_counter() - began:.0f} s", flush=True)
@@ -155,7 +157,7 @@ def _one_by_one(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol, 
     scratch = unfinished.folder / f"scratch-{unfinished.own}"
     for job, held in unfinished:
         try:
-            row = train_one(job, tokens, protocol, scratch, arguments.device)
+            row = train_one(job, tokens, protocol, scratch, arguments.device, arguments.half)
         except EvaluationFailure as failure:
             row = _failed(job, failure)
         finally:
@@ -169,7 +171,11 @@ def _side_by_side(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol
     from secateur.training.side_by_side import Asked, train_side_by_side
 
     asked = (
-        Asked((job, held), protocol.build(job.architecture, job.seed), protocol.training(job.architecture, job.seed))
+        Asked(
+            (job, held),
+            protocol.build(job.architecture, job.seed),
+            replace(protocol.training(job.architecture, job.seed), mixed_precision=arguments.half),
+        )
         for job, held in unfinished
     )
     alone = arguments.at_once == 1 and arguments.device == "cpu"
@@ -322,6 +328,7 @@ def _arguments(asked: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     training.add_argument("--seeds", type=int, default=2, help="how many seeds these have in all")
     training.add_argument("--at-once", type=int, default=0, help="train so many side by side on one GPU; 0: one, with Trainer")
     training.add_argument("--list", type=Path, help="JSON Lines with `architecture` and `source`, instead of random ones")
+    training.add_argument("--half", choices=["bf16"], help="matrix products in training; losses are told without")
     training.add_argument("--threads", type=int, default=1)
     training.add_argument("--device", default="cpu")
     training.add_argument("--protocol", choices=PROTOCOLS, default="wikitext2", help="what of the following is not given")

@@ -13,8 +13,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from methods import LEVELS  # noqa: E402
 from rows import filled, markdown, rows_of  # noqa: E402
+from tuning import LEVELS  # noqa: E402
 
 from secateur.runs.bench.ranks import standard_error  # noqa: E402
 
@@ -34,8 +34,6 @@ CONTROLS = {
     ("multi-level", "masks", "random weights"): ("the same cells, from random weights", "2.95 %, 1.8 M"),
     ("multi-level", "masks", "fine-tuned"): ("masked and fine-tuned", "2.41 %, 1.8 M"),
 }
-#: What tasks of learned masks on Transformers are called.
-TASKS = {"stsb": "STS-B", "mrpc": "MRPC", "sst2": "SST-2"}
 Which = dict[tuple[str, str, str], tuple[str, str]]
 
 
@@ -111,20 +109,6 @@ def tuning() -> str:
     return markdown(["method", "settings", *(f"≤ {level}" for level in LEVELS), "mean"], lines)
 
 
-def methods() -> str:
-    """Test scores by task and method, means over seeds."""
-    rows = rows_of(HERE / "methods.csv")
-    lines = []
-    for task, method in sorted({(row["task"], row["method"]) for row in rows}):
-        mine = [row for row in rows if (row["task"], row["method"]) == (task, method)]
-        seeds = len({row["seed"] for row in mine})
-        spent = np.mean([float(row["cpu_seconds"]) for row in mine])
-        scores = {n: [float(row["test"]) for row in mine if row["level"] == n] for n in (*LEVELS, "unpruned")}
-        cells = (said(found, 1, 3) if found else "–" for found in scores.values())
-        lines.append([TASKS[task], method, str(seeds), *cells, f"{spent / 60:.0f}"])
-    return markdown(["task", "method", "seeds", *(f"≤ {n}" for n in LEVELS), "unpruned", "CPU minutes"], lines)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "stages": lambda: networks(STAGES),
     "rules": lambda: networks(RULES),
@@ -132,7 +116,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "pairs": pairs,
     "edges": edges,
     "tuning": tuning,
-    "methods": methods,
 }
 
 

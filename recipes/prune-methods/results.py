@@ -18,7 +18,9 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 SHARES = ("0.1", "0.2", "0.3", "0.5", "0.7")
 #: What methods are called as the search left them, and those that are published so: the others are trained one by one.
-BARE, PUBLISHED = ", unpolished", ("weight-sharing", "fisher", "head-pruning")
+BARE, PUBLISHED = ", unpolished", ("weight-sharing", "fisher", "head-pruning", "learned-masks")
+#: Methods that are polished as the default is.
+RIVALS = ("fisher", "one-shot", "learned-masks")
 #: What is compared in ablation.csv, in the order of the table.
 LABELS = {
     "ours": "four contenders of the search",
@@ -169,7 +171,8 @@ def differences(score: str) -> dict[tuple[str, str], dict[str, list[float]]]:
         seeds = [seed for *key, seed in found if key == [task, rival, share]]
         return [found[task, "weight-sharing", share, seed] - found[task, rival, share, seed] for seed in seeds]
 
-    return {(task, rival): {s: leads(task, rival, s) for s in SHARES} for task in TASKS for rival in ("fisher", "one-shot")}
+    each = [(task, rival) for task in TASKS for rival in RIVALS if any(key[:2] == (task, rival) for key in found)]
+    return {(task, rival): {s: leads(task, rival, s) for s in SHARES} for task, rival in each}
 
 
 def searchers() -> str:

@@ -34,7 +34,7 @@ def test_all_parts_once(load_recipe: Any, tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_settings_of_methods_are_settings(load_recipe: Any) -> None:
     from secateur.runs.prune.settings import PruneSettings
 
-    recipe = load_recipe("hmnas/methods.py")
+    recipe = load_recipe("hmnas/tuning.py")
     for method, settings in recipe.SETTINGS.items():
         given = {n: v for n, v in {**recipe.COMMON, **settings, "method": method}.items() if n != "progress"}
         assert PruneSettings.made({"model": "m", "data": "d", **given}).choice_faults() == []
@@ -50,7 +50,7 @@ def test_what_the_page_says_of_settings(load_recipe: Any) -> None:
     tables = load_recipe("hmnas/tables.py")
     found = {(row["setting"], row["level"]): float(row["validation"]) for row in tables.rows_of(tables.HERE / "tuning.csv")}
     settings = list(dict.fromkeys(setting for setting, _ in found))
-    assert set(settings) == set(load_recipe("hmnas/methods.py").TRIED)
+    assert set(settings) == set(load_recipe("hmnas/tuning.py").TRIED)
     means = {setting: sum(found[setting, level] for level in tables.LEVELS) / 4 for setting in settings}
     assert max(means, key=means.__getitem__) == "schedule, 0.005"
     best, still = (found[s, "10%"] for s in ("schedule, 0.005", "schedule, masks as they begin"))

@@ -151,7 +151,7 @@ def test_what_the_text_says_of_methods(results: Any) -> None:
     """The figures of the bullets, from methods.csv, on validation data."""
     mean = _means(results.means(results.compared(), ("task", "method"), "validation"))
     assert {len(v) for t in results.TASKS for v in results.differences("test")[t, "fisher"].values()} == {5}
-    published = {m for _, m in mean} - {"weight-sharing", "fisher", "one-shot", "weight-sharing, unpolished"}
+    published = {m for _, m in mean} - {"weight-sharing", *results.RIVALS, "weight-sharing, unpolished"}
     for task in results.TASKS:
         for theirs in (mean[task, method] for method in published if (task, method) in mean):
             assert all(mean[task, "weight-sharing"][s] >= theirs[s] for s in results.SHARES if s in theirs), (task, published)
@@ -162,6 +162,9 @@ def test_what_the_text_says_of_methods(results: Any) -> None:
     assert all(lead > 0 for lead in leads["mrpc", "fisher"].values())
     assert all(leads["mrpc", "one-shot"][share] > 0 for share in results.SHARES[1:])
     assert all(abs(leads["sst2", rival][s]) < 0.003 for rival in ("fisher", "one-shot") for s in results.SHARES[1:])
+    masks = {task: [round(leads[task, "learned-masks"][share], 3) for share in results.SHARES] for task in ("stsb", "mrpc")}
+    assert (masks["stsb"][:2], min(masks["mrpc"]), max(masks["mrpc"])) == ([0.013, -0.009], 0.018, 0.033)
+    assert all(abs(lead) <= 0.004 for task in ("stsb", "sst2") for lead in [*leads[task, "learned-masks"].values()][2:])
     for task in ("mrpc", "sst2", "rte"):
         for several in results.differences("validation")[task, "one-shot"].values():
             assert sum(several) / len(several) < 2 * stdev(several) / len(several) ** 0.5
@@ -172,9 +175,7 @@ def test_what_the_text_says_of_methods(results: Any) -> None:
     assert against["mrpc", "0.1"] == pytest.approx(0.012, abs=6e-4)
     assert max(against["stsb", share] for share in results.SHARES) < 0.0015
     text = README.read_text(encoding="utf-8")
-    spent = {row["task"]: [] for row in results.compared()}
-    for row in results.compared():
-        if (row["method"], row["share"]) == ("weight-sharing", "unpruned"):
-            spent[row["task"]].append(float(row["seconds"]))
+    unpruned = [row for row in results.compared() if row["share"] == "unpruned"]
+    spent = {t: [float(r["seconds"]) for r in unpruned if (r["method"], r["task"]) == ("weight-sharing", t)] for t in results.TASKS}
     stsb, mrpc, sst2 = (f"{sum(spent[task]) / 5:.0f} s" for task in ("stsb", "mrpc", "sst2"))
     assert f"takes {stsb} (STS-B), {mrpc} (MRPC) and {sst2} (SST-2)" in text

@@ -1,7 +1,6 @@
-"""Learned masks beside the other ways to prune, on a Transformer, in about equal processor time: MiniLM on parts of GLUE tasks.
+"""How masks are learnt on a Transformer, in about equal processor time: settings tried on a part of STS-B, with MiniLM.
 
-    python recipes/hmnas/methods.py tune MINILM GLUE_FOLDER runs/masks      # tuning.csv: STS-B, validation data, one seed
-    python recipes/hmnas/methods.py compare MINILM GLUE_FOLDER runs/masks   # methods.csv
+    python recipes/hmnas/tuning.py MINILM GLUE_FOLDER runs/masks      # tuning.csv: validation data, one seed, nothing polished
 
 Each run is one of `secateur.prune` on one thread, all of its stages counted. A run that has its rows is not run again, and one
 that was stopped goes on; `cpu_seconds` are then those since.
@@ -19,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from rows import is_known, replace_rows  # noqa: E402
 
-METHODS, TUNING = HERE / "methods.csv", HERE / "tuning.csv"
+TUNING = HERE / "tuning.csv"
 LEVELS = ("10%", "20%", "30%", "50%")
 #: Scaled down to one core: examples of each split, and tokens of each.
 COMMON: dict[str, Any] = {
@@ -28,22 +27,20 @@ COMMON: dict[str, Any] = {
     "max_test": 800,
     "max_length": 64,
     "polish_at": list(LEVELS),
+    "polish": False,
     "measure": False,
     "progress": False,
 }
-#: What differs from the defaults, so that runs take about as long: epochs of what comes before polishing, and of polishing.
+#: What differs from the defaults, so that runs take about as long.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "learned-masks": {"epochs": 6.0, "mask_epochs": 12.0, "order_learning_rate": 1e-4, "polish_epochs": 4.0},
+    "learned-masks": {"epochs": 6.0, "mask_epochs": 12.0, "order_learning_rate": 1e-4},
     "weight-sharing": {
         "epochs": 8.0,
         "learning_rate": 2e-4,
         "order_epochs": 6.0,
         "order_learning_rate": 1e-4,
-        "polish_epochs": 4.0,
         "trials": 40,
     },
-    "one-shot": {"epochs": 6.0, "order_learning_rate": 1e-4, "trial_epochs": 1.5, "polish_epochs": 4.0},
-    "fisher": {"epochs": 6.0, "order_learning_rate": 1e-4, "polish_epochs": 12.0},
 }
 #: What is tried: changes of the settings above.
 TRIED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -55,6 +52,10 @@ TRIED: dict[str, tuple[str, dict[str, Any]]] = {
     "lagrangian, 0.005": ("learned-masks", {"mask_budget": "lagrangian", "mask_learning_rate": 0.005}),
     "six epochs first, 1e-4": ("weight-sharing", {"learning_rate": 1e-4}),
     "six epochs first, 2e-4": ("weight-sharing", {"learning_rate": 2e-4}),
+    "six epochs first, 4e-4": ("weight-sharing", {"learning_rate": 4e-4}),
+    "six epochs first, 2e-4, medium": ("weight-sharing", {"space": "medium"}),
+    "six epochs first, 2e-4, kd, 10 epochs": ("weight-sharing", {"strategy": "kd", "epochs": 10.0}),
+    "three epochs first, 2e-4, 9 epochs": ("weight-sharing", {"order_epochs": 3.0, "epochs": 9.0}),
 }
 
 
@@ -89,38 +90,20 @@ def rows(model: Path, data: Path, folder: Path, about: dict[str, Any], settings:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("tune", "compare"))
     parser.add_argument("model", type=Path)
     parser.add_argument("data", type=Path, help="a folder of GLUE tasks")
     parser.add_argument("runs", type=Path)
-    parser.add_argument("--tasks", nargs="+", default=("stsb", "mrpc", "sst2"))
-    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
-    parser.add_argument("--methods", nargs="+", default=tuple(SETTINGS), choices=tuple(SETTINGS))
     args = parser.parse_args()
 
     import torch
 
     torch.set_num_threads(1)
-    if args.what == "tune":
-        table, names = TUNING, ("setting",)
-        asked = []
-        for name, (method, changes) in TRIED.items():
-            unpolished = {n: v for n, v in SETTINGS[method].items() if n != "polish_epochs"} | {"polish": False}
-            asked.append(({"setting": name, "method": method, "task": "stsb", "seed": 100}, unpolished | changes))
-    else:
-        table, names = METHODS, ("method", "task", "seed")
-        asked = [
-            ({"method": method, "task": task, "seed": seed}, SETTINGS[method])
-            for seed in args.seeds
-            for task in args.tasks
-            for method in args.methods
-        ]
-    for about, settings in asked:
-        if is_known(table, **{name: about[name] for name in names}):
-            continue
-        folder = args.runs / "-".join(str(value).replace(", ", "-").replace(" ", "-") for value in about.values())
-        replace_rows(table, rows(args.model, args.data, folder, about, settings), names)
-        print(folder, flush=True)
+    for name, (method, changes) in TRIED.items():
+        about = {"setting": name, "method": method, "task": "stsb", "seed": 100}
+        if not is_known(TUNING, setting=name):
+            folder = args.runs / "-".join(str(value).replace(", ", "-").replace(" ", "-") for value in about.values())
+            replace_rows(TUNING, rows(args.model, args.data, folder, about, SETTINGS[method] | changes), ("setting",))
+            print(folder, flush=True)
 
 
 if __name__ == "__main__":
