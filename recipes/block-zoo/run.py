@@ -82,14 +82,7 @@ class Bench:
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.space = given, Mobilenet()
-        self.data: ImageData = load_images(
-            given.data, max_train=given.images, test_share=given.test_share, validation_share=0.1
-        ).to(given.device)
-        strides = tuple(int(s) for s in given.strides.split(","))
-        self.sizes = ImageSizes.scaled(self.data.shape, self.data.num_labels, given.factor, strides=strides)
-        self.training = ImageTraining(
-            epochs=given.epochs, batch=given.batch, learning_rate=given.learning_rate, pad=given.pad, flip=given.flip
-        )
+        self.data, self.sizes, self.training = training_of(given)
         self.reference = reference(
             self.space, self.sizes, self.data, replace(self.training, epochs=given.reference_epochs), given.to
         )
@@ -112,15 +105,9 @@ class Bench:
         train_images(network, self.data, replace(self.training, seed=seed))
         return score_images(network, self.data, "test")["accuracy"]
 
-    def drawn(self, number: int) -> Architecture:
-        """A network of any size: the most layers of a stage and the largest expansion are drawn first, then all else."""
-        rng = generator(self.given.seed, "networks", number)
-        most, widest = int(rng.integers(1, self.space.places + 1)), int(rng.integers(1, len(self.space.expansions) + 1))
-        return Mobilenet(layers=f"1..{most}", expansion=self.space.expansions[:widest]).sample(rng)
-
     def one(self, number: int, rows: Rows) -> None:
         """All there is to know of one network."""
-        a = self.drawn(number)
+        a = drawn(self.space, self.given.seed, number)
         fresh = lambda seed=0: build(a, self.sizes, seed=seed).to(self.given.device)  # noqa: E731
         add = lambda name, compute: rows.add(number, a.key, name, compute)  # noqa: E731
         add("parameters", lambda: float(parameters(a, self.sizes)))
@@ -137,6 +124,23 @@ class Bench:
         add("final_distilled", lambda: self.final(self.zoos["zoo_20"].assemble(a)))
         if number < self.given.repeated:
             add("final_scratch_again", lambda: self.final(fresh(1), 1))
+
+
+def drawn(space: Mobilenet, seed: int, number: int) -> Architecture:
+    """A network of any size: the most layers of a stage and the largest expansion are drawn first, then all else."""
+    rng = generator(seed, "networks", number)
+    most, widest = int(rng.integers(1, space.places + 1)), int(rng.integers(1, len(space.expansions) + 1))
+    return Mobilenet(layers=f"1..{most}", expansion=space.expansions[:widest]).sample(rng)
+
+
+def training_of(given: argparse.Namespace) -> tuple[ImageData, ImageSizes, ImageTraining]:
+    """The data, the networks' sizes and how they are trained."""
+    limits = {"max_train": given.images, "test_share": given.test_share, "validation_share": 0.1}
+    data = load_images(given.data, **limits).to(given.device)
+    strides = tuple(int(s) for s in given.strides.split(","))
+    sizes = ImageSizes.scaled(data.shape, data.num_labels, given.factor, strides=strides)
+    names = ("epochs", "batch", "learning_rate", "pad", "flip")
+    return data, sizes, ImageTraining(**{name: getattr(given, name) for name in names})
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 python recipes/block-zoo/tables.py                  # writes them into README.md, between their marks; a test keeps them equal
 python recipes/block-zoo/tables.py runs/block-zoo   # first keeps a run's rows here: networks.csv, seconds.csv, search.csv
+python recipes/block-zoo/tables.py runs/longer      # the same of longer.py: longer.csv
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ ABLATIONS = {
 }
 CURVE = ("remapped", "zoo_1", "zoo_5", "zoo_10", "zoo_20")
 OURS, SAMPLES = "zoo_20", 2000
+#: What longer.py calls its trainings, before their epochs.
+LONGER = "scratch_"
 MISSING = "–"
 
 
@@ -57,6 +60,12 @@ def keep(run: Path, folder: Path = HERE) -> None:
     """A row per network that is done, and the mean seconds of each quantity, of a run's rows."""
     rows = [row for path in sorted(run.glob("rows-*.csv")) for row in rows_of(path)]
     names = list(dict.fromkeys(row["quantity"] for row in rows))
+    if all(name.startswith(LONGER) for name in names):
+        with (folder / "longer.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        return
     networks: dict[int, dict[str, str]] = {}
     for row in rows:
         networks.setdefault(int(row["network"]), {})[row["quantity"]] = row["value"]
@@ -153,6 +162,33 @@ def digits() -> str:
     return markdown(["proxy", *FINALS.values()], lines)
 
 
+def longer() -> str:
+    """The correlations with accuracy from scratch of the same networks, trained for as long as the others and for longer."""
+    trained = rows_of(HERE / "longer.csv")
+    (name,) = {row["quantity"] for row in trained}
+    places = {int(row["network"]): float(row["value"]) for row in trained}
+    every = columns()
+    there = [place for place in range(len(every["final_scratch"])) if place in places]
+    values = {quantity: found[there] for quantity, found in every.items()}
+    finals = {"final_scratch": "12 epochs", name: f"{name.removeprefix(LONGER)} epochs"}
+    values[name] = np.array([places[place] for place in there])
+    names = (OURS, *PROXIES, "remapped", "remapped_kept", "distilled_20", "zoo_20_kept", "final_scratch", "final_distilled")
+    shown = {
+        **ABLATIONS,
+        OURS: "**block zoo**",
+        "final_scratch": "12 epochs from scratch",
+        "final_distilled": "12 epochs from blocks",
+    }
+    resampled = {final: bootstrapped(values, names, final) for final in finals}
+    lines = [[f"mean accuracy of {len(there)} networks", *(f"{values[final].mean():.3f}" for final in finals)]]
+    for n in names:
+        cells = [f"{correlation(values[n], values[final]):.2f} ± {resampled[final][n].std():.2f}" for final in finals]
+        better = (resampled[name][OURS] > resampled[name][n]).mean()
+        lines.append([shown.get(n, n), *cells] + ([MISSING] if n == OURS else [f"{better:.0%}"]))
+    lines[0].append(MISSING)
+    return markdown(["proxy", *finals.values(), "the zoo is better, longer"], lines)
+
+
 def curve() -> str:
     """Correlation by the number of batches."""
     values = columns()
@@ -204,6 +240,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "spread": spread,
     "proxies": proxies,
     "ablations": ablations,
+    "longer": longer,
     "curve": curve,
     "digits": digits,
     "search": search,

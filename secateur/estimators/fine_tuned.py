@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +89,10 @@ class FineTuned(Estimator):
                 network = self.network(architecture)  # its process ended before the result was stored
             else:
                 network = self.build(architecture)
-                for point in self.points:
-                    if point not in curve and point < (self.settings.epochs if last else budget or 0.0):
-                        self._train(network, folder, point, self.logs(architecture))
-                        curve[point] = dict(evaluation(self.data.task, self._score(network)).values)
-                        write_whole(json.dumps(list(curve.items())), folder / CURVE)
-                self._train(network, folder, None if last else budget, self.logs(architecture))
+                end = self.settings.epochs if last or budget is None else budget
+                asked = [point for point in self.points if point < end and point not in curve]
+                looks = {point: partial(self._look, network, folder, curve, point) for point in asked}
+                self._train(network, folder, None if last else budget, self.logs(architecture), looks)
         except EvaluationFailure as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return Evaluation(failure=str(failure))
@@ -107,7 +105,14 @@ class FineTuned(Estimator):
     def _score(self, network: Any) -> dict[str, float]:
         return score(network, self.data.task, self.data.batches("validation", self.batch_size))
 
-    def _train(self, network: Any, folder: Path, until: float | None, logs: Logs) -> None:
+    def _look(self, network: Any, folder: Path, curve: dict[float, dict[str, float]], point: float) -> None:
+        """Add the network's error on its way to its curve, and keep that: when it goes on later, this does not come again."""
+        curve[point] = dict(evaluation(self.data.task, self._score(network)).values)
+        write_whole(json.dumps(list(curve.items())), folder / CURVE)
+
+    def _train(
+        self, network: Any, folder: Path, until: float | None, logs: Logs, looks: Mapping[float, Callable[[], None]]
+    ) -> None:
         self.rows[folder.name] = fine_tune(
             network,
             self.data,
@@ -119,6 +124,7 @@ class FineTuned(Estimator):
             device=self.device,
             progress=lambda step, steps, loss: self.progress(self.settings.epochs * step / steps, loss),
             logs=logs,
+            looks=looks,
         )
         save_weights(network, folder)
         if until is None:  # nothing goes on from here

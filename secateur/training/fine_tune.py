@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,19 @@ class Pause(TrainerCallback):
             control.should_save = control.should_training_stop = True
 
 
+class Looks(TrainerCallback):
+    """Calls what is due after a step, with the network in eval mode: pairs of a step and a call."""
+
+    def __init__(self, student: Any, calls: Sequence[tuple[int, Callable[[], None]]]) -> None:
+        self.student, self.calls = student, calls
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        for step, call in self.calls:
+            if step == state.global_step:
+                self.student.eval()  # Trainer sets it to train again before each step
+                call()
+
+
 def fine_tune(
     student: Any,
     data: TaskData,
@@ -63,13 +77,15 @@ def fine_tune(
     device: str = "cpu",
     progress: Told | None = None,
     logs: Logs = NO_LOGS,
+    looks: Mapping[float, Callable[[], None]] | None = None,
 ) -> list[dict[str, float]]:
     """Train `student` in place on the training examples of `data`, and leave it in eval mode. Returns the log rows.
 
     It goes on from the folder's last checkpoint. `until`: pause after so many of the settings' epochs; what goes on from there
     later is the training that would never have paused. `examples` are the training set with what a teacher said of each; a
     `teacher` on the same device is asked at each step instead, in eval mode, and left as it was. Where the settings have a
-    `lora_rank`, low-rank additions are trained, and merged in the end.
+    `lora_rank`, low-rank additions are trained, and merged in the end. `looks`: epochs → what is called when so
+    many are done, with the network in eval mode; it must leave the network as it is.
     """
     given = task_arguments(data, settings, folder, device, progress, logs, examples)
     steps = math.ceil(len(given["train_dataset"]) / (settings.batch_size * processes()))
@@ -80,7 +96,8 @@ def fine_tune(
             load_model(student, Path(last) / "model.safetensors", device=device)
         student.eval()
         return logged(last)
-    given["callbacks"].append(Pause(stop))
+    calls = [(math.ceil(epochs * steps), call) for epochs, call in (looks or {}).items()]
+    given["callbacks"] += [Looks(student, calls), Pause(stop)]
     training = None if teacher is None else teacher.training
     if teacher is not None:
         teacher.eval()

@@ -81,12 +81,16 @@ def train_side_by_side(
         for ids, labels in scored(validation_tokens, length, _ROWS, in_order=False)
     ]
     running: list[_Training] = []
+    #: What a network holds on its stream serves the next one there.
+    streams = [torch.cuda.Stream(device) for _ in range(at_once)] if torch.device(device).type == "cuda" else []
     while True:
         # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
         while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
             if (one := next(waiting, None)) is None:
                 break
-            running.append(_Training(one, examples, validation, evaluations))
+            taken = {training.stream for training in running}
+            stream = next((stream for stream in streams if stream not in taken), None)
+            running.append(_Training(one, examples, validation, evaluations, stream))
         if not running:
             return
         for training in list(running):
@@ -99,13 +103,20 @@ class _Training:
     """One network, on a stream of its own."""
 
     def __init__(
-        self, asked: Asked, examples: Tensor, validation: list[tuple[Tensor, Tensor]], evaluations: int | Sequence[float]
+        self,
+        asked: Asked,
+        examples: Tensor,
+        validation: list[tuple[Tensor, Tensor]],
+        evaluations: int | Sequence[float],
+        stream: torch.cuda.Stream | None,
     ) -> None:
         self.name, self.model, self.s = asked.name, asked.model, asked.settings.check()
         _serves(self.model, self.s)
         self.examples, self.validation = examples, validation
         self.device = examples.device
-        self.stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
+        self.stream = stream
+        if stream is not None:
+            _make_room(self.device)
         batches = math.ceil(len(examples) / self.s.batch_size)
         self.steps = self.s.total_steps(batches)
         self.points = list(curve_steps(self.steps, evaluations))
@@ -208,6 +219,13 @@ class _Training:
         self.optimiser.step()
         self.summed += loss.detach()
         self.step += 1
+
+
+def _make_room(device: torch.device) -> None:
+    """Where memory is short, give back what recorded steps of earlier networks held: while one is recorded nothing can be."""
+    free, whole = torch.cuda.mem_get_info(device)
+    if free < whole / 4:
+        torch.cuda.empty_cache()
 
 
 def _serves(model: Any, settings: TrainingSettings) -> None:

@@ -41,6 +41,12 @@ def test_trainings_side_by_side_are_no_worse(load_recipe: Any) -> None:
     logs = {source: np.log(rows["perplexity"][rows["source"] == source]) for source in ("random", "more")}
     again = pd.read_csv(DESIGN / "side-by-side.csv")
     assert np.abs(np.log(again["side by side"] / again["one by one"])).max() < 0.005
+    half = np.log(again["in half precision"] / again["one by one"])
+    text = " ".join((DESIGN / "README.md").read_text(encoding="utf-8").split())
+    assert f"perplexities that are {-100 * half.mean():.1f} ± {100 * half.sem():.1f} % lower on average" in text
+    seeds = rows.pivot_table(index="architecture", columns="seed", values="perplexity").dropna()
+    apart = np.log(seeds[1] / seeds[0]).std()
+    assert f"each differs by {100 * half.std():.1f} %, where two seeds differ by {100 * apart:.1f} %" in text
     error = np.sqrt(sum(values.var() / len(values) for values in logs.values()))
     assert logs["more"].mean() == pytest.approx(logs["random"].mean(), abs=3 * error)
     assert {Architecture.from_json(text).space for text in rows["architecture"]} == {"decoder"}

@@ -176,6 +176,8 @@ def test_what_the_text_says_of_methods(results: Any) -> None:
     assert max(against["stsb", share] for share in results.SHARES) < 0.0015
     text = README.read_text(encoding="utf-8")
     unpruned = [row for row in results.compared() if row["share"] == "unpruned"]
-    spent = {t: [float(r["seconds"]) for r in unpruned if (r["method"], r["task"]) == ("weight-sharing", t)] for t in results.TASKS}
+    spent = {
+        t: [float(r["seconds"]) for r in unpruned if (r["method"], r["task"]) == ("weight-sharing", t)] for t in results.TASKS
+    }
     stsb, mrpc, sst2 = (f"{sum(spent[task]) / 5:.0f} s" for task in ("stsb", "mrpc", "sst2"))
     assert f"takes {stsb} (STS-B), {mrpc} (MRPC) and {sst2} (SST-2)" in text

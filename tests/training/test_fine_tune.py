@@ -181,3 +181,24 @@ def test_variants_of_texts(kind):
         logits = teacher(**{n: v for n, v in batch.items() if n != "labels"}).logits
     said = logits[:, 0] if kind == "regression" else logits.argmax(-1)
     torch.testing.assert_close(torch.tensor(examples.labels[60:], dtype=said.dtype), said, rtol=1e-4, atol=1e-5)
+
+
+def test_a_look_sees_what_a_pause_leaves_and_changes_nothing(tmp_path):
+    data, (student, teacher) = toy_task_data(examples=32), networks()
+    settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=1e-2)  # four steps in an epoch, with dropout
+    paused, plain, looked = (copy.deepcopy(student) for _ in range(3))
+    seen = []
+
+    def look():
+        assert not looked.training
+        seen.append(copy.deepcopy(looked.state_dict()))
+
+    fine_tune(paused, data, settings, tmp_path / "paused", teacher=teacher, until=0.5)
+    fine_tune(plain, data, settings, tmp_path / "plain", teacher=teacher)
+    fine_tune(looked, data, settings, tmp_path / "looked", teacher=teacher, looks={0.4: look, 0.5: look, 1.25: look})
+    assert len(seen) == 3  # the first two are after the same step
+    for name, weights in paused.state_dict().items():
+        assert torch.equal(seen[0][name], weights)
+        assert torch.equal(seen[1][name], weights)
+    assert any(not torch.equal(seen[2][name], weights) for name, weights in paused.state_dict().items())
+    assert all(torch.equal(a, b) for a, b in zip(looked.state_dict().values(), plain.state_dict().values(), strict=True))

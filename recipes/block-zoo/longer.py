@@ -1,0 +1,36 @@
+"""The networks of run.py from scratch again, trained for longer: whether proxies rank them when they have learned more.
+
+    python recipes/block-zoo/longer.py --data cifar10-8.npz --to runs/longer --images 4000 --factor 0.15 --batch 100 --flip \\
+        --epochs 48
+
+Rows are appended as they come; the same command goes on where it was stopped. tables.py keeps them as longer.csv.
+"""
+
+from __future__ import annotations
+
+import torch
+from run import Rows, arguments, drawn, training_of
+
+from secateur.images import build
+from secateur.spaces.mobilenet import Mobilenet
+from secateur.training.images import score_images, train_images
+
+
+def main() -> None:
+    given = arguments(__doc__ or "").parse_args()
+    torch.set_num_threads(given.threads)
+    data, sizes, training = training_of(given)
+    rows = Rows(given.to / "rows-0-of-1.csv")
+    for number in range(given.networks):
+        a = drawn(Mobilenet(), given.seed, number)
+
+        def final(a: object = a) -> float:
+            network = build(a, sizes, seed=0).to(given.device)  # type: ignore[arg-type]
+            train_images(network, data, training)
+            return score_images(network, data, "test")["accuracy"]
+
+        rows.add(number, a.key, f"scratch_{given.epochs}", final)
+
+
+if __name__ == "__main__":
+    main()
