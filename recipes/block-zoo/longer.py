@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from run import Rows, arguments, drawn, training_of
 
+from secateur.architecture import Architecture
 from secateur.images import build
 from secateur.spaces.mobilenet import Mobilenet
 from secateur.training.images import score_images, train_images
@@ -24,8 +25,8 @@ def main() -> None:
     for number in range(given.networks):
         a = drawn(Mobilenet(), given.seed, number)
 
-        def final(a: object = a) -> float:
-            network = build(a, sizes, seed=0).to(given.device)  # type: ignore[arg-type]
+        def final(a: Architecture = a) -> float:
+            network = build(a, sizes, seed=0).to(given.device)
             train_images(network, data, training)
             return score_images(network, data, "test")["accuracy"]
 

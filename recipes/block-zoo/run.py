@@ -144,7 +144,7 @@ def training_of(given: argparse.Namespace) -> tuple[ImageData, ImageSizes, Image
 
 
 def arguments(about: str) -> argparse.ArgumentParser:
-    """What both scripts take."""
+    """What the scripts of this folder take; not each reads all of it."""
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--data", default="digits")
     parser.add_argument("--to", type=Path, required=True)

@@ -59,6 +59,8 @@ MISSING = "–"
 def keep(run: Path, folder: Path = HERE) -> None:
     """A row per network that is done, and the mean seconds of each quantity, of a run's rows."""
     rows = [row for path in sorted(run.glob("rows-*.csv")) for row in rows_of(path)]
+    if not rows:
+        raise SystemExit(f"`{run}` has no rows.")
     names = list(dict.fromkeys(row["quantity"] for row in rows))
     if all(name.startswith(LONGER) for name in names):
         with (folder / "longer.csv").open("w", newline="", encoding="utf-8") as file:
@@ -166,12 +168,12 @@ def longer() -> str:
     """The correlations with accuracy from scratch of the same networks, trained for as long as the others and for longer."""
     trained = rows_of(HERE / "longer.csv")
     (name,) = {row["quantity"] for row in trained}
-    places = {int(row["network"]): float(row["value"]) for row in trained}
-    every = columns()
-    there = [place for place in range(len(every["final_scratch"])) if place in places]
-    values = {quantity: found[there] for quantity, found in every.items()}
+    accuracy = {row["network"]: float(row["value"]) for row in trained if row["value"]}
     finals = {"final_scratch": "12 epochs", name: f"{name.removeprefix(LONGER)} epochs"}
-    values[name] = np.array([places[place] for place in there])
+    numbers = [row["network"] for row in rows_of(HERE / "networks.csv") if int(row["network"]) >= 0]
+    there = [place for place, number in enumerate(numbers) if number in accuracy]
+    values = {quantity: found[there] for quantity, found in columns().items()}
+    values[name] = np.array([accuracy[numbers[place]] for place in there])
     names = (OURS, *PROXIES, "remapped", "remapped_kept", "distilled_20", "zoo_20_kept", "final_scratch", "final_distilled")
     shown = {
         **ABLATIONS,

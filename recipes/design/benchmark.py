@@ -66,9 +66,7 @@ def stretches(tokens: Tokens, count: int, parts: int = 16) -> Tokens:
     return np.concatenate([tokens[start : start + size] for start in starts])
 
 
-def train_one(
-    job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str, half: str | None = None
-) -> dict[str, Any]:
+def train_one(job: Job, tokens: TextTokens, protocol: Protocol, scratch: Path, device: str) -> dict[str, Any]:
     """The row of one network. Raises EvaluationFailure where it diverges."""
     from secateur.training.text_trainer import train_text
 
@@ -78,7 +76,7 @@ def train_one(
         model,
         tokens.train,
         stretches(tokens.validation, protocol.curve_tokens),
-        replace(protocol.training(job.architecture, job.seed), mixed_precision=half),
+        protocol.training(job.architecture, job.seed),
         scratch,
         length=protocol.length,
         evaluations=SHARES,
@@ -157,7 +155,7 @@ def _one_by_one(unfinished: Unfinished, tokens: TextTokens, protocol: Protocol, 
     scratch = unfinished.folder / f"scratch-{unfinished.own}"
     for job, held in unfinished:
         try:
-            row = train_one(job, tokens, protocol, scratch, arguments.device, arguments.half)
+            row = train_one(job, tokens, protocol, scratch, arguments.device)
         except EvaluationFailure as failure:
             row = _failed(job, failure)
         finally:
@@ -328,7 +326,7 @@ def _arguments(asked: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     training.add_argument("--seeds", type=int, default=2, help="how many seeds these have in all")
     training.add_argument("--at-once", type=int, default=0, help="train so many side by side on one GPU; 0: one, with Trainer")
     training.add_argument("--list", type=Path, help="JSON Lines with `architecture` and `source`, instead of random ones")
-    training.add_argument("--half", choices=["bf16"], help="matrix products in training; losses are told without")
+    training.add_argument("--half", choices=["bf16"], help="matrix products in training side by side; losses are told without")
     training.add_argument("--threads", type=int, default=1)
     training.add_argument("--device", default="cpu")
     training.add_argument("--protocol", choices=PROTOCOLS, default="wikitext2", help="what of the following is not given")
@@ -349,6 +347,8 @@ def _arguments(asked: list[str] | None) -> tuple[argparse.Namespace, Protocol]:
     for command in (training, timing, merging, unpacking):
         command.add_argument("--out", type=Path, required=True, help="the folder in which the work is kept")
     found = parser.parse_args(asked)
+    if found.command == "train" and found.half and not found.at_once:
+        parser.error("--half goes with --at-once")
     if found.command != "train":
         return found, Protocol()
     given = {name: getattr(found, name) for name in asdict(Protocol()) if getattr(found, name) is not None}

@@ -60,7 +60,7 @@ TRIED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def rows(model: Path, data: Path, folder: Path, about: dict[str, Any], settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for the unpruned network and one for each level: what the search found there, and what polishing made of it."""
+    """A row for the unpruned network and one for each level: the best that was found there."""
     import secateur
     from secateur.errors import BoundError
     from secateur.verbs.resume import resume

@@ -126,6 +126,20 @@ def standard() -> str:
     return markdown(["searcher", *(f"regret: {' and '.join(kind.split())}" for kind in kinds)], lines)
 
 
+def real() -> str:
+    """Two runs of the same candidates, one of which stops: what each took and the lowest error that it found."""
+    names = {"none": "no", "last": "by the last value", "last, as many epochs": "the same, on to as many epochs"}
+    tasks, lines = {"stsb": "STS-B", "mrpc": "MRPC", "sst2": "SST-2"}, []
+    for row in sorted(rows("real.csv"), key=lambda row: [*tasks].index(row["task"])):
+        told = [row[name] for name in row if name.startswith("error")]
+        errors = [f"{float(error):.3f}" if error else "–" for error in told]
+        counts = [row["candidates"], row["whole trainings"], f"{float(row['epochs']):.0f}", f"{float(row['seconds']):.0f}"]
+        lines.append([tasks[row["task"]], names[row["stopping"]], *counts, *errors])
+    levels = [f"≤ {name.removeprefix('error, ')}" for name in rows("real.csv")[0] if name.startswith("error")]
+    header = ["task", "stopped", "candidates", "trained to the end", "epochs", "seconds", *levels]
+    return markdown(header, lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "surrogates": lambda: surrogates(TABLE),
     "surrogates-tiny": lambda: surrogates(TINY),
@@ -139,6 +153,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "search-surrogate": lambda: search("surrogate"),
     "few": few,
     "standard": standard,
+    "real": real,
 }
 
 

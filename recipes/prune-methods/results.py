@@ -17,8 +17,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 SHARES = ("0.1", "0.2", "0.3", "0.5", "0.7")
-#: What methods are called as the search left them, and those that are published so: the others are trained one by one.
-BARE, PUBLISHED = ", unpolished", ("weight-sharing", "fisher", "head-pruning", "learned-masks")
+#: What methods are called as the search left them, and those that are shown so: the others are trained one by one.
+BARE, SEARCHED = ", unpolished", ("weight-sharing", "fisher", "head-pruning", "learned-masks")
 #: Methods that are polished as the default is.
 RIVALS = ("fisher", "one-shot", "learned-masks")
 #: What is compared in ablation.csv, in the order of the table.
@@ -61,7 +61,7 @@ def add(paths: list[Path]) -> None:
     labelled = [row for row in rows if "label" in row]
     polished = [polish_row(row) for row in rows if "settings" in row and "label" not in row]
     methods = [method_row(row) for row in rows if "method" in row and "failure" not in row]
-    methods = [row for row in methods if not row["method"].endswith(BARE) or row["method"].removesuffix(BARE) in PUBLISHED]
+    methods = [row for row in methods if not row["method"].endswith(BARE) or row["method"].removesuffix(BARE) in SEARCHED]
     tables = (("polish", POLISH, 8, polished), ("ablation", ABLATION, 4, labelled), ("methods", METHODS, 5, methods))
     for name, columns, key, new in tables:
         kept = {tuple(row[c] for c in columns[:key]): row for row in read(name)}

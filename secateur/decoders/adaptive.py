@@ -79,11 +79,15 @@ class AdaptiveHead(nn.Module):
             self.cluster_weight = nn.Parameter(torch.zeros(len(clusters) - 1, width))
             self.cluster_bias = nn.Parameter(torch.zeros(len(clusters) - 1))
 
-    def _first(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
-        """Log-probabilities (…, first cluster's words + further clusters), in float32 at least."""
+    def _entries(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
+        """Scores (…, first cluster's words + further clusters)."""
         words = vectors.scores(hidden, 0, self.bias[: self.spans[0][1]])
         rest = F.linear(hidden, self.cluster_weight, self.cluster_bias)
-        return _log_softmax(torch.cat([words, rest], dim=-1))
+        return torch.cat([words, rest], dim=-1)
+
+    def _first(self, hidden: torch.Tensor, vectors: Vectors) -> torch.Tensor:
+        """Log-probabilities (…, first cluster's words + further clusters), in float32 at least."""
+        return _log_softmax(self._entries(hidden, vectors))
 
     def _tail(self, hidden: torch.Tensor, vectors: Vectors, cluster: int) -> torch.Tensor:
         """Log-probabilities (…, words) of a further cluster's words, given the cluster."""
@@ -127,10 +131,9 @@ class AdaptiveHead(nn.Module):
         Each further cluster's softmax is computed for its own words only, or, where nothing is chosen, thrown away for others.
         """
         vectors = self.vectors or embedding
-        if not self.chooses:
-            return self._loss_of_all(hidden, labels, vectors)
-        kept = (labels != IGNORED).nonzero().squeeze(1)
-        hidden, labels = hidden[kept], labels[kept]
+        if self.chooses:
+            kept = (labels != IGNORED).nonzero().squeeze(1)
+            hidden, labels = hidden[kept], labels[kept]
         words = self.spans[0][1]
         entry = labels
         total = torch.zeros((), device=hidden.device)
@@ -138,28 +141,17 @@ class AdaptiveHead(nn.Module):
             start, end = self.spans[cluster]
             inside = (labels >= start) & (labels < end)
             entry = torch.where(inside, words + cluster - 1, entry)
-            rows = inside.nonzero().squeeze(1)
+            states, own = hidden, torch.where(inside, labels - start, IGNORED)
+            if self.chooses:
+                rows = inside.nonzero().squeeze(1)
+                states, own = hidden[rows], own[rows]
             # No early exit where no row is inside: every parameter then has a gradient in every step.
-            total = total - self._tail(hidden[rows], vectors, cluster).gather(1, (labels[rows] - start).unsqueeze(1)).sum()
-        return total - self._first(hidden, vectors).gather(1, entry.unsqueeze(1)).sum()
-
-    def _loss_of_all(self, hidden: torch.Tensor, labels: torch.Tensor, vectors: Vectors) -> torch.Tensor:
-        """`loss_sum` whose shapes depend on no label."""
-        words = self.spans[0][1]
-        entry = labels
-        total = torch.zeros((), device=hidden.device)
-        for cluster in range(1, len(self.spans)):
-            start, end = self.spans[cluster]
-            inside = (labels >= start) & (labels < end)
-            entry = torch.where(inside, words + cluster - 1, entry)
-            own = torch.where(inside, labels - start, IGNORED)
-            total = total + _summed(vectors.scores(hidden, cluster, self.bias[start:end]), own)
-        first = vectors.scores(hidden, 0, self.bias[:words])
-        rest = F.linear(hidden, self.cluster_weight, self.cluster_bias)
-        return total + _summed(torch.cat([first, rest], dim=-1), entry)
+            total = total + _summed(vectors.scores(states, cluster, self.bias[start:end]), own)
+        return total + _summed(self._entries(hidden, vectors), entry)
 
 
 def _summed(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The sum of −log p(label) over scores (n, words) and labels (n,)."""
     return F.cross_entropy(_precise(scores), labels, ignore_index=IGNORED, reduction="sum")
 
 

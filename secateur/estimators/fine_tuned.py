@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -90,9 +90,9 @@ class FineTuned(Estimator):
             else:
                 network = self.build(architecture)
                 end = self.settings.epochs if last or budget is None else budget
-                asked = [point for point in self.points if point < end and point not in curve]
-                looks = {point: partial(self._look, network, folder, curve, point) for point in asked}
-                self._train(network, folder, None if last else budget, self.logs(architecture), looks)
+                looks = [point for point in self.points if point < end and point not in curve]
+                look = partial(self._look, network, folder, curve)
+                self._train(network, folder, None if last else budget, self.logs(architecture), looks=looks, look=look)
         except EvaluationFailure as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return Evaluation(failure=str(failure))
@@ -105,14 +105,13 @@ class FineTuned(Estimator):
     def _score(self, network: Any) -> dict[str, float]:
         return score(network, self.data.task, self.data.batches("validation", self.batch_size))
 
-    def _look(self, network: Any, folder: Path, curve: dict[float, dict[str, float]], point: float) -> None:
+    def _look(self, network: Any, folder: Path, curve: dict[float, dict[str, float]], points: Sequence[float]) -> None:
         """Add the network's error on its way to its curve, and keep that: when it goes on later, this does not come again."""
-        curve[point] = dict(evaluation(self.data.task, self._score(network)).values)
+        found = evaluation(self.data.task, self._score(network)).values
+        curve |= {point: dict(found) for point in points}
         write_whole(json.dumps(list(curve.items())), folder / CURVE)
 
-    def _train(
-        self, network: Any, folder: Path, until: float | None, logs: Logs, looks: Mapping[float, Callable[[], None]]
-    ) -> None:
+    def _train(self, network: Any, folder: Path, until: float | None, logs: Logs, **looking: Any) -> None:
         self.rows[folder.name] = fine_tune(
             network,
             self.data,
@@ -124,7 +123,7 @@ class FineTuned(Estimator):
             device=self.device,
             progress=lambda step, steps, loss: self.progress(self.settings.epochs * step / steps, loss),
             logs=logs,
-            looks=looks,
+            **looking,
         )
         save_weights(network, folder)
         if until is None:  # nothing goes on from here

@@ -18,6 +18,10 @@ from secateur.training.lora import low_rank
 from secateur.training.settings import TrainingSettings
 from secateur.training.stage_trainer import StageTrainer, Told, processes, run_stage, task_arguments
 from secateur.training.teacher import TOLD
+from secateur.writing import discard
+
+#: Told which epochs are done.
+Look = Callable[[Sequence[float]], None]
 
 
 class FineTuneTrainer(StageTrainer):
@@ -53,16 +57,15 @@ class Pause(TrainerCallback):
 
 
 class Looks(TrainerCallback):
-    """Calls what is due after a step, with the network in eval mode: pairs of a step and a call."""
+    """Calls `look` with the epochs that a step ends, the network in eval mode: step → epochs."""
 
-    def __init__(self, student: Any, calls: Sequence[tuple[int, Callable[[], None]]]) -> None:
-        self.student, self.calls = student, calls
+    def __init__(self, student: Any, epochs: Mapping[int, Sequence[float]], look: Look) -> None:
+        self.student, self.epochs, self.look = student, epochs, look
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        for step, call in self.calls:
-            if step == state.global_step:
-                self.student.eval()  # Trainer sets it to train again before each step
-                call()
+        if due := self.epochs.get(state.global_step):
+            self.student.eval()  # Trainer sets it to train again before each step
+            self.look(due)
 
 
 def fine_tune(
@@ -77,27 +80,34 @@ def fine_tune(
     device: str = "cpu",
     progress: Told | None = None,
     logs: Logs = NO_LOGS,
-    looks: Mapping[float, Callable[[], None]] | None = None,
+    looks: Sequence[float] = (),
+    look: Look = lambda _epochs: None,
 ) -> list[dict[str, float]]:
     """Train `student` in place on the training examples of `data`, and leave it in eval mode. Returns the log rows.
 
     It goes on from the folder's last checkpoint. `until`: pause after so many of the settings' epochs; what goes on from there
     later is the training that would never have paused. `examples` are the training set with what a teacher said of each; a
     `teacher` on the same device is asked at each step instead, in eval mode, and left as it was. Where the settings have a
-    `lora_rank`, low-rank additions are trained, and merged in the end. `looks`: epochs → what is called when so
-    many are done, with the network in eval mode; it must leave the network as it is.
+    `lora_rank`, low-rank additions are trained, and merged in the end. After so many epochs as
+    `looks` say, `look` is called with them; it must leave the network as it is. Where a checkpoint is beyond one of them, the
+    training begins anew, and ends the same.
     """
     given = task_arguments(data, settings, folder, device, progress, logs, examples)
     steps = math.ceil(len(given["train_dataset"]) / (settings.batch_size * processes()))
     stop = settings.total_steps(steps) if until is None else min(settings.total_steps(steps), math.ceil(until * steps))
+    due: dict[int, list[float]] = {}
+    for epochs in looks:
+        due.setdefault(math.ceil(epochs * steps), []).append(epochs)
     last = resumable(folder)
+    if last is not None and due and min(due) <= int(last.rpartition("-")[2]):
+        discard(folder)
+        last = None
     if last is not None and int(last.rpartition("-")[2]) >= stop:  # it was there already when its process ended
         with loading(last), low_rank(student, settings.lora_rank, settings.seed):
             load_model(student, Path(last) / "model.safetensors", device=device)
         student.eval()
         return logged(last)
-    calls = [(math.ceil(epochs * steps), call) for epochs, call in (looks or {}).items()]
-    given["callbacks"] += [Looks(student, calls), Pause(stop)]
+    given["callbacks"] += [Looks(student, due, look), Pause(stop)]
     training = None if teacher is None else teacher.training
     if teacher is not None:
         teacher.eval()

@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from secateur.decoders.adaptive import AdaptiveHead
 from secateur.errors import ConfigurationError, EvaluationFailure
 from secateur.tasks.segments import IGNORED, Windows, scored
 from secateur.tasks.text import Tokens
@@ -32,8 +31,6 @@ _BEFORE = 3
 #: Steps of a network that are begun in its turn. Streams overlap only where their steps are begun by turns: what is begun waits
 #: in a queue of the driver's that is not endless.
 _IN_TURN = 5
-#: Windows of the validation text that are read at once.
-_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -70,26 +67,22 @@ def train_side_by_side(
 ) -> Iterator[Trained]:
     """Train networks in place, `at_once` of them at a time, and tell each when it is done; they are taken when there is room.
 
-    On a CPU one step follows the other. Nothing is kept on disk: a network that was stopped is trained anew. Raises
-    ConfigurationError for settings that only `train_text` serves; a network that diverges is told as such.
+    On a CPU one step follows the other. Nothing is kept on disk: a network that was stopped is trained anew. One that diverges
+    is told as such, at its end: nothing is waited for on the way. Raises ConfigurationError for settings that only `train_text`
+    serves.
     """
     waiting = iter(asked)
     windows = Windows(train_tokens, length)
     examples = torch.from_numpy(np.stack([windows[place] for place in range(len(windows))]).astype(np.int64)).to(device)
-    validation = [
-        (torch.from_numpy(ids).long().to(device), torch.from_numpy(labels).long().to(device))
-        for ids, labels in scored(validation_tokens, length, _ROWS, in_order=False)
-    ]
+    validation = _Validation(validation_tokens, length, device)
     running: list[_Training] = []
-    #: What a network holds on its stream serves the next one there.
-    streams = [torch.cuda.Stream(device) for _ in range(at_once)] if torch.device(device).type == "cuda" else []
+    streams: list[torch.cuda.Stream] = []  # that are free: what a network held on its stream serves the next one there
     while True:
         # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
         while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
             if (one := next(waiting, None)) is None:
                 break
-            taken = {training.stream for training in running}
-            stream = next((stream for stream in streams if stream not in taken), None)
+            stream = streams.pop() if streams else torch.cuda.Stream(device) if examples.is_cuda else None
             running.append(_Training(one, examples, validation, evaluations, stream))
         if not running:
             return
@@ -97,6 +90,7 @@ def train_side_by_side(
             if (done := training.advance()) is not None:
                 running.remove(training)
                 yield done
+                streams += [] if done.stream is None else [done.stream]
 
 
 class _Training:
@@ -106,7 +100,7 @@ class _Training:
         self,
         asked: Asked,
         examples: Tensor,
-        validation: list[tuple[Tensor, Tensor]],
+        validation: _Validation,
         evaluations: int | Sequence[float],
         stream: torch.cuda.Stream | None,
     ) -> None:
@@ -115,8 +109,6 @@ class _Training:
         self.examples, self.validation = examples, validation
         self.device = examples.device
         self.stream = stream
-        if stream is not None:
-            _make_room(self.device)
         batches = math.ceil(len(examples) / self.s.batch_size)
         self.steps = self.s.total_steps(batches)
         self.points = list(curve_steps(self.steps, evaluations))
@@ -125,14 +117,19 @@ class _Training:
         self.began = time.perf_counter()
         with self._on_stream():
             self.model.to(self.device).train()
-            if isinstance(head := self.model.lm_head, AdaptiveHead):
-                head.chooses = False  # a recorded step knows no words
+            self._choose(False)
             order, self.sizes = _order(len(examples), self.s, self.steps)
             self.order = torch.from_numpy(order).to(self.device)
             self.optimiser, self.rates = _optimiser(self.model, self.s, self.steps, self.device)
             self.step = torch.zeros(1, dtype=torch.int64, device=self.device)
             self.summed = torch.zeros((), dtype=torch.float64, device=self.device)
             self.graph: torch.cuda.CUDAGraph | None = None
+
+    def _choose(self, choose: bool) -> None:
+        """Whether the network's loss may have shapes that depend on the words; that of a recorded step may not."""
+        head: Any = getattr(self.model, "lm_head", None)
+        if hasattr(head, "chooses"):
+            head.chooses = choose
 
     @property
     def share(self) -> float:
@@ -158,19 +155,9 @@ class _Training:
     def _point(self) -> Trained | None:
         """Begin to evaluate. Nothing is waited for before the last step: others would have nothing to do meanwhile."""
         last = self.points[len(self.curve) - 1] if self.curve else 0
-        losses = [self.summed / (self.taken - last), self._validation_loss()]
-        self.curve.append(torch.stack(losses))
+        self.curve.append(torch.stack([self.summed / (self.taken - last), self.validation.loss(self.model, self.s.batch_size)]))
         self.summed.zero_()
         return self._ended() if self.taken == self.steps else None
-
-    @torch.inference_mode()
-    def _validation_loss(self) -> Tensor:
-        """As `evaluate_text` tells it, not waited for."""
-        self.model.eval()
-        losses = [self.model(input_ids=ids, labels=labels, use_cache=False).loss for ids, labels in self.validation]
-        told = [(labels[:, 1:] != IGNORED).sum() for _, labels in self.validation]
-        self.model.train()
-        return torch.stack(losses).double() @ torch.stack(told).double() / sum(told)
 
     def _ended(self) -> Trained:
         """Waits for all that was begun."""
@@ -181,6 +168,7 @@ class _Training:
         if bad:
             result = diverged(bad[0])
         self.graph = None
+        self._choose(True)
         self.optimiser.zero_grad(set_to_none=True)
         self.model.eval()
         return Trained(self.name, self.model, result, self.stream)
@@ -199,11 +187,14 @@ class _Training:
 
     def _recorded(self, size: int) -> torch.cuda.CUDAGraph:
         self.optimiser.zero_grad(set_to_none=True)  # so that a replay writes gradients, and does not add to them
+        _make_room(self.device)
         graph = torch.cuda.CUDAGraph()
         # (torch's own context would have all other networks end their steps first)
         graph.capture_begin(capture_error_mode="thread_local")
-        self._stepped(size)
-        graph.capture_end()
+        try:
+            self._stepped(size)
+        finally:
+            graph.capture_end()
         return graph
 
     def _stepped(self, size: int) -> None:
@@ -221,8 +212,29 @@ class _Training:
         self.step += 1
 
 
+class _Validation:
+    """The validation text on the device, for all networks: told as by `evaluate_text`, and not waited for."""
+
+    def __init__(self, tokens: Tokens, length: int, device: str) -> None:
+        (self.ids, self.labels), *_ = (
+            (torch.from_numpy(ids).long().to(device), torch.from_numpy(labels).long().to(device))
+            for ids, labels in scored(tokens, length, len(tokens), in_order=False)
+        )
+
+    @torch.inference_mode()
+    def loss(self, model: Any, batch: int) -> Tensor:
+        model.eval()
+        total, count = torch.zeros((), dtype=torch.float64, device=self.ids.device), (self.labels[:, 1:] != IGNORED).sum()
+        for ids, labels in zip(self.ids.split(batch), self.labels.split(batch), strict=True):
+            told = (labels[:, 1:] != IGNORED).sum()
+            total += model(input_ids=ids, labels=labels, use_cache=False).loss.double() * told
+        model.train()
+        return total / count
+
+
 def _make_room(device: torch.device) -> None:
-    """Where memory is short, give back what recorded steps of earlier networks held: while one is recorded nothing can be."""
+    """Where memory is short, give back what is held and not used, as by recorded steps of earlier networks: while one is
+    recorded nothing can be."""
     free, whole = torch.cuda.mem_get_info(device)
     if free < whole / 4:
         torch.cuda.empty_cache()

@@ -162,3 +162,22 @@ def test_without_gradients_parts_and_whole_are_not_there_at_once():
         peak = peak_memory(Both().to(device), {"hidden": torch.zeros(1, states, 8, device=device)}).activations
         whole = 4 * states * words
         assert whole * 1.5 <= peak < whole * 1.51  # the largest cluster once more
+
+
+@pytest.mark.parametrize("tie", [True, False])
+@pytest.mark.parametrize("clusters", [CLUSTERS["three"], CLUSTERS["four"]], ids=["three", "four"])
+def test_a_loss_that_chooses_no_rows_is_the_same(clusters, tie):
+    found = []
+    for chooses in (True, False):
+        embedding, head = parts(clusters, tie)
+        head.chooses = chooses
+        draw = torch.Generator().manual_seed(2)
+        hidden = torch.randn(50, WIDTH, generator=draw, dtype=torch.float64, requires_grad=True)
+        labels = torch.randint(0, WORDS, (50,), generator=draw)
+        labels[::7] = -100
+        loss = head.loss_sum(hidden, labels, embedding)
+        loss.backward()
+        every = [*embedding.parameters(), *head.parameters()] if tie else [*head.parameters()]
+        found.append([loss, hidden.grad, *(parameter.grad for parameter in every)])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)

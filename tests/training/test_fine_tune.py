@@ -189,16 +189,26 @@ def test_a_look_sees_what_a_pause_leaves_and_changes_nothing(tmp_path):
     paused, plain, looked = (copy.deepcopy(student) for _ in range(3))
     seen = []
 
-    def look():
+    def look(epochs):
         assert not looked.training
-        seen.append(copy.deepcopy(looked.state_dict()))
+        seen.append((epochs, copy.deepcopy(looked.state_dict())))
+
+    def same(one, other):
+        return all(torch.equal(one[name], other[name]) for name in one)
 
     fine_tune(paused, data, settings, tmp_path / "paused", teacher=teacher, until=0.5)
     fine_tune(plain, data, settings, tmp_path / "plain", teacher=teacher)
-    fine_tune(looked, data, settings, tmp_path / "looked", teacher=teacher, looks={0.4: look, 0.5: look, 1.25: look})
-    assert len(seen) == 3  # the first two are after the same step
-    for name, weights in paused.state_dict().items():
-        assert torch.equal(seen[0][name], weights)
-        assert torch.equal(seen[1][name], weights)
-    assert any(not torch.equal(seen[2][name], weights) for name, weights in paused.state_dict().items())
-    assert all(torch.equal(a, b) for a, b in zip(looked.state_dict().values(), plain.state_dict().values(), strict=True))
+    looks = {"looks": (0.4, 0.5, 1.25), "look": look}
+    fine_tune(looked, data, settings, tmp_path / "looked", teacher=teacher, **looks)
+    assert [epochs for epochs, _ in seen] == [[0.4, 0.5], [1.25]]  # the first two are after the same step
+    assert same(paused.state_dict(), seen[0][1])
+    assert not same(paused.state_dict(), seen[1][1])
+    assert same(looked.state_dict(), plain.state_dict())
+    # a training that was paused beyond a look begins anew, and ends the same
+    looked.load_state_dict(student.state_dict())
+    fine_tune(looked, data, settings, tmp_path / "again", teacher=teacher, until=1.0)
+    looked.load_state_dict(student.state_dict())
+    fine_tune(looked, data, settings, tmp_path / "again", teacher=teacher, **looks)
+    assert [epochs for epochs, _ in seen[2:]] == [[0.4, 0.5], [1.25]]
+    assert same(seen[2][1], seen[0][1])
+    assert same(looked.state_dict(), plain.state_dict())
