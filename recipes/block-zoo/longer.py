@@ -18,11 +18,13 @@ from secateur.training.images import score_images, train_images
 
 
 def main() -> None:
-    given = arguments(__doc__ or "").parse_args()
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--first", type=int, default=0, help="begin with this network: several processes share the work")
+    given = parser.parse_args()
     torch.set_num_threads(given.threads)
     data, sizes, training = training_of(given)
-    rows = Rows(given.to / "rows-0-of-1.csv")
-    for number in range(given.networks):
+    rows = Rows(given.to / f"rows-from-{given.first}.csv")
+    for number in range(given.first, given.networks):
         a = drawn(Mobilenet(), given.seed, number)
 
         def final(a: Architecture = a) -> float:

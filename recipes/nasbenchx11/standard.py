@@ -127,7 +127,6 @@ def done(trials: Sequence[Any]) -> Iterator[dict[str, Any]]:
             "begins": begins,
             "epochs": took,
             "epochs so far": total,
-            "seconds": trial.seconds or 0.0,
             "body_parameters": trial.values["body_parameters"],
             "error": trial.values["error"] if budgets[trial.id] == REAL_EPOCHS else None,
         }
@@ -136,7 +135,7 @@ def done(trials: Sequence[Any]) -> Iterator[dict[str, Any]]:
 def _summary(some: Sequence[Mapping[str, Any]], whole: float) -> dict[str, Any]:
     ended = [one for one in some if one["error"] is not None]
     row: dict[str, Any] = {"candidates": sum(one["begins"] for one in some), "whole trainings": len(ended)}
-    row |= {"epochs": round(sum(one["epochs"] for one in some), 2), "seconds": round(sum(one["seconds"] for one in some))}
+    row["epochs"] = round(sum(one["epochs"] for one in some), 2)
     for level in LEVELS:
         best = [one["error"] for one in ended if one["body_parameters"] <= level * whole]
         row[f"error, {level:.0%}"] = round(min(best), 4) if best else ""

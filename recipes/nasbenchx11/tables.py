@@ -133,10 +133,10 @@ def real() -> str:
     for row in sorted(rows("real.csv"), key=lambda row: [*tasks].index(row["task"])):
         told = [row[name] for name in row if name.startswith("error")]
         errors = [f"{float(error):.3f}" if error else "–" for error in told]
-        counts = [row["candidates"], row["whole trainings"], f"{float(row['epochs']):.0f}", f"{float(row['seconds']):.0f}"]
+        counts = [row["candidates"], row["whole trainings"], f"{float(row['epochs']):.0f}"]
         lines.append([tasks[row["task"]], names[row["stopping"]], *counts, *errors])
     levels = [f"≤ {name.removeprefix('error, ')}" for name in rows("real.csv")[0] if name.startswith("error")]
-    header = ["task", "stopped", "candidates", "trained to the end", "epochs", "seconds", *levels]
+    header = ["task", "stopped", "candidates", "trained to the end", "epochs", *levels]
     return markdown(header, lines)
 
 

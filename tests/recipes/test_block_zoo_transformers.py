@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import kendalltau
 
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "block-zoo"
 
@@ -75,3 +76,24 @@ def test_rows_are_shared_out_and_known(load_recipe: Any, tmp_path: Path) -> None
     assert prepared.is_known(table, task="stsb", number=1)
     assert not prepared.is_known(table, task="mrpc", number=1)
     assert len(load_recipe("rows.py").rows_of(table)) == 2
+
+
+def test_what_the_page_says_of_ranking(load_recipe: Any) -> None:
+    rows_of = load_recipe("rows.py").rows_of
+    tau: dict[tuple[str, str], float] = {}
+    for task, networks in (("stsb", 24), ("mrpc", 16)):
+        found = rows_of(FOLDER / "transformers" / f"rank-{task}.csv")
+        assert len(found) == networks
+        truth = [float(row["truth"]) for row in found]
+        for name in ("shared", "zoo 1", "zoo 20", "squared errors", "parameters"):
+            sign = -1 if name == "parameters" else 1
+            tau[task, name] = round(float(kendalltau([sign * float(row[name]) for row in found], truth).statistic), 2)
+    assert [tau["stsb", name] for name in ("zoo 20", "zoo 1", "shared", "parameters")] == [0.51, 0.61, 0.62, 0.57]
+    assert [tau["mrpc", name] for name in ("zoo 20", "zoo 1", "shared", "parameters")] == [0.38, 0.45, 0.37, 0.61]
+    assert [tau[task, "squared errors"] for task in ("mrpc", "stsb")] == [0.73, 0.59]
+    shared = [row["shared"] for row in rows_of(FOLDER / "transformers" / "rank-mrpc.csv")]
+    assert max(map(shared.count, shared)) == 15
+    tried: dict[str, list[float]] = {}
+    for row in rows_of(FOLDER / "transformers" / "tune-stsb.csv"):
+        tried.setdefault(row["rate"], []).append(float(row["error"]))
+    assert all(min(tried, key=lambda rate: tried[rate][place]) == "0.001" for place in (0, 1))

@@ -185,3 +185,13 @@ def test_what_the_text_says_of_tiny_decoders() -> None:
         assert f"{found[stops, '1']:.4f} (p = {corrected[plain, stops]:.2f}" in text.replace(" with LcSVR (p", " (p")
     for share in ("0.25", "0.5"):
         assert min((regret, name) for (name, at), regret in found.items() if at == share)[1] == "bohb"
+
+
+def test_what_the_text_says_of_two_real_runs() -> None:
+    found = {(row["task"], row["stopping"]): row for row in rows("real.csv")}
+    whole, early, on = (found["stsb", way] for way in ("none", "last", "last, as many epochs"))
+    assert (int(early["candidates"]), int(early["candidates"]) - int(early["whole trainings"])) == (24, 7)
+    assert 1 - float(early["epochs"]) / float(whole["epochs"]) == pytest.approx(0.25, abs=0.03)
+    assert [round(float(row["error, 100%"]), 3) for row in (whole, early, on)] == [0.750, 0.765, 0.765]
+    assert int(on["candidates"]) == 29
+    assert found["sst2", "last"]["whole trainings"] == found["sst2", "last"]["candidates"]
