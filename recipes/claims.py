@@ -269,12 +269,15 @@ def cells() -> dict[str, str]:
 def zoo() -> dict[str, str]:
     """How the block zoo and others rank networks for images, by training."""
     t = load("block-zoo/tables.py")
-    values = t.columns()
-    return {
+    proxies = ("zoo_20", "naswot", "remapped", "distilled_20")
+    (longer, some), values = t.trained_longer(), t.columns()
+    found = {
         f"zoo_{name}_{shown}": f"{t.correlation(values[name], values[final]):.2f}"
-        for name in ("zoo_20", "naswot", "remapped", "distilled_20")
+        for name in proxies
         for final, shown in t.FINALS.items()
     }
+    found |= {f"zoo_{name}_longer": f"{t.correlation(some[name], some[longer]):.2f}" for name in proxies}
+    return {**found, "zoo_longer": str(len(some[longer]))}
 
 
 def everything() -> str:

@@ -164,31 +164,32 @@ def digits() -> str:
     return markdown(["proxy", *FINALS.values()], lines)
 
 
-def longer() -> str:
-    """The correlations with accuracy from scratch of the same networks, trained for as long as the others and for longer."""
-    trained = rows_of(HERE / "longer.csv")
+def trained_longer(folder: Path = HERE) -> tuple[str, dict[str, np.ndarray]]:
+    """What the longer training is called, and the quantities of the networks that had it, its accuracies among them."""
+    trained = rows_of(folder / "longer.csv")
     (name,) = {row["quantity"] for row in trained}
     accuracy = {row["network"]: float(row["value"]) for row in trained if row["value"]}
-    finals = {"final_scratch": "12 epochs", name: f"{name.removeprefix(LONGER)} epochs"}
-    numbers = [row["network"] for row in rows_of(HERE / "networks.csv") if int(row["network"]) >= 0]
+    numbers = [row["network"] for row in rows_of(folder / "networks.csv") if int(row["network"]) >= 0]
     there = [place for place, number in enumerate(numbers) if number in accuracy]
-    values = {quantity: found[there] for quantity, found in columns().items()}
-    values[name] = np.array([accuracy[numbers[place]] for place in there])
-    names = (OURS, *PROXIES, "remapped", "remapped_kept", "distilled_20", "zoo_20_kept", "final_scratch", "final_distilled")
-    shown = {
-        **ABLATIONS,
-        OURS: "**block zoo**",
-        "final_scratch": "12 epochs from scratch",
-        "final_distilled": "12 epochs from blocks",
-    }
-    resampled = {final: bootstrapped(values, names, final) for final in finals}
-    lines = [[f"mean accuracy of {len(there)} networks", *(f"{values[final].mean():.3f}" for final in finals)]]
-    for n in names:
-        cells = [f"{correlation(values[n], values[final]):.2f} ± {resampled[final][n].std():.2f}" for final in finals]
-        better = (resampled[name][OURS] > resampled[name][n]).mean()
-        lines.append([shown.get(n, n), *cells] + ([MISSING] if n == OURS else [f"{better:.0%}"]))
-    lines[0].append(MISSING)
-    return markdown(["proxy", *finals.values(), "the zoo is better, longer"], lines)
+    values = {quantity: found[there] for quantity, found in columns(folder).items()}
+    return name, values | {name: np.array([accuracy[numbers[place]] for place in there])}
+
+
+def longer() -> str:
+    """The correlations with accuracy from scratch of the same networks, trained for as long as the others and for longer."""
+    name, values = trained_longer()
+    finals = {"final_scratch": "12 epochs", name: f"{name.removeprefix(LONGER)} epochs"}
+    shown = {OURS: "**block zoo**", **{one: one for one in PROXIES}}
+    shown |= {one: ABLATIONS[one] for one in ("remapped", "remapped_kept", "distilled_20", "zoo_20_kept")}
+    shown |= {"final_scratch": "accuracy after 12 epochs from scratch", "final_distilled": "after 12 epochs from blocks"}
+    resampled = {final: bootstrapped(values, tuple(shown), final) for final in finals}
+    lines = []
+    for one, told in shown.items():
+        cells = [f"{correlation(values[one], values[final]):.2f} ± {resampled[final][one].std():.2f}" for final in finals]
+        better = (resampled[name][OURS] > resampled[name][one]).mean()
+        lines.append([told, *cells, MISSING if one == OURS else f"{better:.0%}"])
+    header = [f"{len(values[name])} networks from scratch", *finals.values(), "the zoo is better at the longer"]
+    return markdown(header, lines)
 
 
 def curve() -> str:
