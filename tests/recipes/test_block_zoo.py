@@ -55,3 +55,16 @@ def test_two_networks_are_scored_and_trained_and_not_again(
 
 def _few(run: Any) -> dict[str, Any]:
     return {"zoo_20": (20, run.ZooSettings()), "remapped": (20, run.ZooSettings(distil=False))}
+
+
+def test_what_the_page_says_of_longer_trainings(load_recipe: Any) -> None:
+    tables, page = load_recipe("block-zoo/tables.py"), (FOLDER / "README.md").read_text(encoding="utf-8")
+    name, values = tables.trained_longer()
+    assert (name, len(values[name])) == ("scratch_48", 58)
+    found = {one: tables.correlation(values[one], values[name]) for one in ("zoo_20", "naswot", "parameters", "remapped")}
+    assert [round(found[one], 2) for one in ("zoo_20", "naswot", "parameters", "remapped")] == [0.24, 0.24, 0.24, 0.51]
+    assert f"from {values['final_scratch'].mean():.3f} to {values[name].mean():.3f}" in page
+    first = {quantity: some[:20] for quantity, some in values.items()}
+    assert tables.correlation(first["zoo_20"], first[name]) == pytest.approx(0.58, abs=0.005)
+    resampled = tables.bootstrapped(values, ("macs",), name)["macs"]
+    assert resampled.std() == pytest.approx(0.14, abs=0.01)
