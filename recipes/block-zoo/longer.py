@@ -8,13 +8,13 @@ Rows are appended as they come; the same command goes on where it was stopped. t
 
 from __future__ import annotations
 
-import torch
-from run import Rows, arguments, drawn, training_of
+from functools import partial
 
-from secateur.architecture import Architecture
+import torch
+from run import Rows, arguments, drawn, trained, training_of
+
 from secateur.images import build
 from secateur.spaces.mobilenet import Mobilenet
-from secateur.training.images import score_images, train_images
 
 
 def main() -> None:
@@ -26,13 +26,10 @@ def main() -> None:
     rows = Rows(given.to / f"rows-from-{given.first}.csv")
     for number in range(given.first, given.networks):
         a = drawn(Mobilenet(), given.seed, number)
-
-        def final(a: Architecture = a) -> float:
-            network = build(a, sizes, seed=0).to(given.device)
-            train_images(network, data, training)
-            return score_images(network, data, "test")["accuracy"]
-
-        rows.add(number, a.key, f"scratch_{given.epochs}", final)
+        fresh = partial(build, a, sizes, seed=0)
+        rows.add(
+            number, a.key, f"scratch_{given.epochs}", lambda fresh=fresh: trained(fresh().to(given.device), data, training)
+        )
 
 
 if __name__ == "__main__":

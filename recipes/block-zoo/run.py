@@ -102,8 +102,7 @@ class Bench:
 
     def final(self, network: torch.nn.Module, seed: int = 0) -> float:
         """The test accuracy after training."""
-        train_images(network, self.data, replace(self.training, seed=seed))
-        return score_images(network, self.data, "test")["accuracy"]
+        return trained(network, self.data, replace(self.training, seed=seed))
 
     def one(self, number: int, rows: Rows) -> None:
         """All there is to know of one network."""
@@ -141,6 +140,12 @@ def training_of(given: argparse.Namespace) -> tuple[ImageData, ImageSizes, Image
     sizes = ImageSizes.scaled(data.shape, data.num_labels, given.factor, strides=strides)
     names = ("epochs", "batch", "learning_rate", "pad", "flip")
     return data, sizes, ImageTraining(**{name: getattr(given, name) for name in names})
+
+
+def trained(network: torch.nn.Module, data: ImageData, training: ImageTraining) -> float:
+    """The test accuracy after training."""
+    train_images(network, data, training)
+    return score_images(network, data, "test")["accuracy"]
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

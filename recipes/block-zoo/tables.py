@@ -21,7 +21,7 @@ from secateur.rng import generator
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from rows import filled as filled_with  # noqa: E402
-from rows import markdown, rows_of  # noqa: E402
+from rows import markdown, replace_rows, rows_of  # noqa: E402
 
 FINALS = {"final_scratch": "scratch", "final_remapped": "remapped", "final_distilled": "distilled"}
 #: Lee et al. (2022), table 1: Spearman's correlation on 40 networks with final accuracies from scratch, remapped, distilled.
@@ -63,10 +63,7 @@ def keep(run: Path, folder: Path = HERE) -> None:
         raise SystemExit(f"`{run}` has no rows.")
     names = list(dict.fromkeys(row["quantity"] for row in rows))
     if all(name.startswith(LONGER) for name in names):
-        with (folder / "longer.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        replace_rows(folder / "longer.csv", rows, ("network", "quantity"))
         return
     networks: dict[int, dict[str, str]] = {}
     for row in rows:

@@ -136,7 +136,8 @@ def train(arguments: argparse.Namespace, protocol: Protocol) -> None:
     try:
         for job, held, row in each(unfinished, tokens, protocol, arguments):
             with held:
-                failed, row["half"] = "failure" in row, arguments.half
+                failed = "failure" in row
+                row["half"] = arguments.half
                 append(folder / f"{'failed' if failed else 'rows'}-{unfinished.own}.jsonl", row)
             said = row["failure"] if failed else f"perplexity {row['perplexity']:.2f}"
             print(f"{job.architecture}: {said}, after {time.perf_counter() - began:.0f} s", flush=True)

@@ -88,9 +88,9 @@ def fine_tune(
     It goes on from the folder's last checkpoint. `until`: pause after so many of the settings' epochs; what goes on from there
     later is the training that would never have paused. `examples` are the training set with what a teacher said of each; a
     `teacher` on the same device is asked at each step instead, in eval mode, and left as it was. Where the settings have a
-    `lora_rank`, low-rank additions are trained, and merged in the end. After so many epochs as
-    `looks` say, `look` is called with them; it must leave the network as it is. Where a checkpoint is beyond one of them, the
-    training begins anew, and ends the same.
+    `lora_rank`, low-rank additions are trained, and merged in the end. After so many epochs as `looks` say, `look` is called
+    with them; it must leave the network as it is. Where a checkpoint is beyond one of them, the training begins anew, and ends
+    the same.
     """
     given = task_arguments(data, settings, folder, device, progress, logs, examples)
     steps = math.ceil(len(given["train_dataset"]) / (settings.batch_size * processes()))
@@ -99,10 +99,11 @@ def fine_tune(
     for epochs in looks:
         due.setdefault(math.ceil(epochs * steps), []).append(epochs)
     last = resumable(folder)
-    if last is not None and due and min(due) <= int(last.rpartition("-")[2]):
+    done = 0 if last is None else int(last.rpartition("-")[2])
+    if last is not None and due and min(due) <= done:
         discard(folder)
         last = None
-    if last is not None and int(last.rpartition("-")[2]) >= stop:  # it was there already when its process ended
+    if last is not None and done >= stop:  # it was there already when its process ended
         with loading(last), low_rank(student, settings.lora_rank, settings.seed):
             load_model(student, Path(last) / "model.safetensors", device=device)
         student.eval()

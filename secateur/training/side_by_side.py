@@ -216,20 +216,19 @@ class _Validation:
     """The validation text on the device, for all networks: told as by `evaluate_text`, and not waited for."""
 
     def __init__(self, tokens: Tokens, length: int, device: str) -> None:
-        (self.ids, self.labels), *_ = (
-            (torch.from_numpy(ids).long().to(device), torch.from_numpy(labels).long().to(device))
-            for ids, labels in scored(tokens, length, len(tokens), in_order=False)
-        )
+        whole = next(scored(tokens, length, len(tokens), in_order=False))
+        self.ids, self.labels = (torch.from_numpy(part).long().to(device) for part in whole)
+        self.count = (self.labels[:, 1:] != IGNORED).sum()
 
     @torch.inference_mode()
     def loss(self, model: Any, batch: int) -> Tensor:
         model.eval()
-        total, count = torch.zeros((), dtype=torch.float64, device=self.ids.device), (self.labels[:, 1:] != IGNORED).sum()
+        total = torch.zeros((), dtype=torch.float64, device=self.ids.device)
         for ids, labels in zip(self.ids.split(batch), self.labels.split(batch), strict=True):
             told = (labels[:, 1:] != IGNORED).sum()
             total += model(input_ids=ids, labels=labels, use_cache=False).loss.double() * told
         model.train()
-        return total / count
+        return total / self.count
 
 
 def _make_room(device: torch.device) -> None:
