@@ -1,14 +1,13 @@
 """The tables of README.md, computed from the CSV files beside it.
 
 python recipes/block-zoo/tables.py                  # writes them into README.md, between their marks; a test keeps them equal
-python recipes/block-zoo/tables.py runs/block-zoo   # first keeps a run's rows here: networks.csv, seconds.csv, search.csv
-python recipes/block-zoo/tables.py runs/longer      # the same of longer.py: longer.csv
+python recipes/block-zoo/tables.py runs/block-zoo   # first keeps a run's rows here: networks.csv, seconds.csv
+python recipes/block-zoo/tables.py runs/longer      # the same of longer.py: longer.csv; of search.py: search.csv
 """
 
 from __future__ import annotations
 
 import csv
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from secateur.rng import generator
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from rows import filled as filled_with  # noqa: E402
-from rows import markdown, replace_rows, rows_of  # noqa: E402
+from rows import is_known, markdown, replace_rows, rows_of  # noqa: E402, F401
 
 FINALS = {"final_scratch": "scratch", "final_remapped": "remapped", "final_distilled": "distilled"}
 #: Lee et al. (2022), table 1: Spearman's correlation on 40 networks with final accuracies from scratch, remapped, distilled.
@@ -54,11 +53,24 @@ OURS, SAMPLES = "zoo_20", 2000
 #: What longer.py calls its trainings, before their epochs.
 LONGER = "scratch_"
 MISSING = "–"
+#: What search.py goes by, and which of its rows belong together.
+FOUND = {
+    OURS: "**block zoo**",
+    "remapped": "remapped alone",
+    "naswot": "NASWOT",
+    "macs": "operations",
+    "random": "random draws",
+}
+SEARCHED = ("data", "seed", "budget", "found_by")
 
 
 def keep(run: Path, folder: Path = HERE) -> None:
-    """A row per network that is done, and the mean seconds of each quantity, of a run's rows."""
+    """What a run has: a row per network that is done and the mean seconds of each quantity; or what searches found."""
     rows = [row for path in sorted(run.glob("rows-*.csv")) for row in rows_of(path)]
+    searched = rows_of(run / "search.csv")
+    if searched:
+        replace_rows(folder / "search.csv", searched, SEARCHED)
+        return
     if not rows:
         raise SystemExit(f"`{run}` has no rows.")
     names = list(dict.fromkeys(row["quantity"] for row in rows))
@@ -78,8 +90,6 @@ def keep(run: Path, folder: Path = HERE) -> None:
         for name in names:
             spent = [float(row["seconds"]) for row in rows if row["quantity"] == name and int(row["network"]) in whole]
             file.write(f"{name},{np.mean(spent):.4f}\n")
-    if (run / "search.csv").is_file():
-        shutil.copyfile(run / "search.csv", folder / "search.csv")
 
 
 def columns(folder: Path = HERE, name: str = "networks.csv") -> dict[str, np.ndarray]:
@@ -218,22 +228,27 @@ def spread() -> str:
 
 
 def search() -> str:
-    """Of each budget what the search found, and the mean of random networks."""
+    """Of each budget what the searches found, and random networks: means over seeds, where each has its mean of these."""
     rows, lines = rows_of(HERE / "search.csv"), []
-    for budget in dict.fromkeys(row["budget"] for row in rows):
-        here = [row for row in rows if row["budget"] == budget]
-        for by in ("search", "random"):
-            group = [row for row in here if row["found_by"] == by]
-            if not group:
-                continue
-            means = [
-                np.mean([float(row[name]) for row in group]) for name in ("parameters", "block_zoo", "scratch", "distilled")
-            ]
-            best = max(float(row["distilled"]) for row in group)
-            shown = [f"{means[0]:,.0f}", *(f"{m:.3f}" for m in means[1:]), f"{best:.3f}"]
-            lines.append([f"{float(budget):.0%}", f"{by} ({len(group)})", *shown])
-    header = ["budget", "networks", "parameters", "block zoo", "from scratch", "from the zoo's blocks", "the best of these"]
-    return markdown(header, lines)
+    for data, budget, by in sorted({(row["data"], row["budget"], row["found_by"]) for row in rows}, key=_place):
+        here = [row for row in rows if (row["data"], row["budget"], row["found_by"]) == (data, budget, by)]
+        seeds = sorted({row["seed"] for row in here})
+        each = [[row for row in here if row["seed"] == seed] for seed in seeds]
+        told = []
+        for name in ("parameters", "block_zoo", "scratch", "distilled"):
+            means = np.array([np.mean([float(row[name]) for row in some]) for some in each])
+            error = f" ± {means.std(ddof=1) / np.sqrt(len(means)):.3f}" if len(means) > 1 else ""
+            told.append(f"{means.mean():,.0f}" if name == "parameters" else f"{means.mean():.3f}{error}")
+        best = f"{np.mean([max(float(row['distilled']) for row in some) for some in each]):.3f}"
+        networks = f"{len(here)}" if len(seeds) == len(here) else f"{len(seeds)} × {len(here) // len(seeds)}"
+        lines.append([data, f"{float(budget):.0%}", FOUND[by], networks, *told, best])
+    header = ["images", "budget", "found by", "networks", "parameters", "block zoo", "from scratch", "from the zoo's blocks"]
+    return markdown([*header, "the best of these"], lines)
+
+
+def _place(group: tuple[str, str, str]) -> tuple[str, float, int]:
+    data, budget, by = group
+    return data, float(budget), [*FOUND].index(by)
 
 
 TABLES: dict[str, Callable[[], str]] = {

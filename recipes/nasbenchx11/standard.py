@@ -2,7 +2,7 @@
 
     python recipes/nasbenchx11/standard.py train --model MINILM --data glue/sst2 --to runs/standard    # → standard.parquet
     python recipes/nasbenchx11/standard.py replay runs/standard-replay                                 # → standard.csv
-    python recipes/nasbenchx11/standard.py real --model MINILM --data glue/stsb --to runs/real         # → real.csv
+    python recipes/nasbenchx11/standard.py real --model MINILM --data glue/sst2 --to runs/real         # → real.csv
 
 `train` is a real run, in which every candidate is measured on its way, and goes on: `--stop-early last:0.4/1`. `replay` lets
 searches draw these trainings in many orders, at equal time, and stop them or not. `real` has two runs of the same candidates,
@@ -28,8 +28,8 @@ KEEPS, SHARES = (0.3, 0.5), (0.2, 0.4)
 SEEDS = 50
 #: Whole trainings that a search has time for.
 TRAININGS = 16
-#: Of the two real runs: candidates, epochs of each, and which share of the layers' parameters a network may have.
-REAL, REAL_EPOCHS, LEVELS = 24, 3, (0.3, 0.5, 1.0)
+#: Of the two real runs: candidates, and which share of the layers' parameters a network may have.
+REAL, LEVELS = 24, (0.3, 0.5, 1.0)
 
 
 def train(model: str, data: str, to: Path, device: str) -> None:
@@ -86,11 +86,11 @@ def replay(folder: Path) -> None:
         replace_rows(HERE / "standard.csv", rows, ("objectives",))
 
 
-def real(model: str, data: str, to: Path, device: str) -> None:
+def real(model: str, data: str, to: Path, device: str, examples: int, epochs: int) -> None:
     """Two runs of the same random candidates, one of them with `--stop-early last`: what each had found when the first REAL
     candidates were done, and what the one that stops had found in as many epochs as the other took."""
-    given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": REAL_EPOCHS, "aimed": 0.0}
-    given |= {"epochs": 2, "polish": False, "measure": False, "max_train": 640, "max_validation": 400, "max_test": 100}
+    given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": epochs, "aimed": 0.0}
+    given |= {"epochs": 2, "polish": False, "measure": False, "max_train": examples, "max_validation": 400, "max_test": 100}
     given |= {"max_length": 64, "device": device}
     found: dict[str, list[Any]] = {}
     for way, trials in (("none", REAL), ("last", 2 * REAL)):
@@ -100,21 +100,22 @@ def real(model: str, data: str, to: Path, device: str) -> None:
         else:
             early = {} if way == "none" else {"stop_early": way}
             run = secateur.prune(model, data, **given, **early, trials=trials, to=folder, progress=False)
-        found[way] = list(done(run.trials))
+        found[way] = list(done(run.trials, epochs))
     whole = run.unpruned["body_parameters"]
     ends = {"none": found["none"], "last": [one for one in found["last"] if one["candidate"] < REAL]}
     spent = sum(one["epochs"] for one in ends["none"])
     ends["last, as many epochs"] = [one for one in found["last"] if one["epochs so far"] <= spent]
-    rows = [{"task": Path(data).name, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]
+    which = {"task": Path(data).name, "examples": examples, "epochs of each": epochs}
+    rows = [{**which, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]
     assert [one["key"] for one in ends["last"] if one["begins"]] == [one["key"] for one in ends["none"]]
-    replace_rows(HERE / "real.csv", rows, ("task",))
+    replace_rows(HERE / "real.csv", rows, tuple(which))
 
 
-def done(trials: Sequence[Any]) -> Iterator[dict[str, Any]]:
+def done(trials: Sequence[Any], epochs: float) -> Iterator[dict[str, Any]]:
     """What each trial of a run took and found, in their order: of a candidate that is stopped there is one, without an error;
     of one that goes on a second, which took the rest of its epochs."""
     number: dict[int, int] = {}
-    budgets = {trial.id: float(REAL_EPOCHS) if trial.budget is None else trial.budget for trial in trials}
+    budgets = {trial.id: float(epochs) if trial.budget is None else trial.budget for trial in trials}
     total = 0.0
     for trial in sorted((trial for trial in trials if trial.complete), key=lambda trial: trial.id):
         begins = trial.continues is None
@@ -128,7 +129,7 @@ def done(trials: Sequence[Any]) -> Iterator[dict[str, Any]]:
             "epochs": took,
             "epochs so far": total,
             "body_parameters": trial.values["body_parameters"],
-            "error": trial.values["error"] if budgets[trial.id] == REAL_EPOCHS else None,
+            "error": trial.values["error"] if budgets[trial.id] == epochs else None,
         }
 
 
@@ -155,6 +156,9 @@ if __name__ == "__main__":
         one.add_argument("--data", required=True)
         one.add_argument("--to", type=Path, required=True)
         one.add_argument("--device", default="cpu")
+        if name == "real":
+            one.add_argument("--examples", type=int, default=1500)
+            one.add_argument("--epochs", type=int, default=EPOCHS)
     verbs.add_parser("replay").add_argument("folder", type=Path)
     asked = vars(parser.parse_args())
     {"train": train, "replay": replay, "real": real}[asked.pop("verb")](**asked)

@@ -130,13 +130,14 @@ def real() -> str:
     """Two runs of the same candidates, one of which stops: what each took and the lowest error that it found."""
     names = {"none": "no", "last": "by the last value", "last, as many epochs": "the same, on to as many epochs"}
     tasks, lines = {"stsb": "STS-B", "mrpc": "MRPC", "sst2": "SST-2"}, []
-    for row in sorted(rows("real.csv"), key=lambda row: [*tasks].index(row["task"])):
+    for row in sorted(rows("real.csv"), key=lambda row: (int(row["examples"]), [*tasks].index(row["task"]))):
         told = [row[name] for name in row if name.startswith("error")]
         errors = [f"{float(error):.3f}" if error else "–" for error in told]
         counts = [row["candidates"], row["whole trainings"], f"{float(row['epochs']):.0f}"]
-        lines.append([tasks[row["task"]], names[row["stopping"]], *counts, *errors])
+        each = f"{row['epochs of each']} × {int(row['examples']):,}"
+        lines.append([tasks[row["task"]], each, names[row["stopping"]], *counts, *errors])
     levels = [f"≤ {name.removeprefix('error, ')}" for name in rows("real.csv")[0] if name.startswith("error")]
-    header = ["task", "stopped", "candidates", "trained to the end", "epochs", *levels]
+    header = ["task", "epochs × examples", "stopped", "candidates", "trained to the end", "epochs", *levels]
     return markdown(header, lines)
 
 
