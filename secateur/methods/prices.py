@@ -35,10 +35,14 @@ def within_sizes(supernet: Supernet, levels: Sequence[Bound]) -> list[Constraint
     return [(prices, level.resolve(whole) - supernet.shape.layers * counts.always) for level in levels]
 
 
-def by_speed(bench: Bench) -> Prices:
-    """By the latency model where the run has one, else by operations."""
-    if (model := bench.latency_model) is not None:
-        costs = model.coefficients
-        return Prices(costs["heads"], costs["units"], costs["attention"], costs["feed_forward"])
+def by_latency(bench: Bench) -> Prices | None:
+    """By the latency model, where the run has one."""
+    if (model := bench.latency_model) is None:
+        return None
+    costs = model.coefficients
+    return Prices(costs["heads"], costs["units"], costs["attention"], costs["feed_forward"])
+
+
+def by_operations(bench: Bench) -> Prices:
     (counts, *_) = bench.supernet.counts
     return Prices(counts.macs(1, 0, 1, bench.length), counts.macs(0, 1, 1, bench.length))

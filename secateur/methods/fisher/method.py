@@ -17,7 +17,7 @@ from secateur.methods.fisher.rearrange import rearranged
 from secateur.methods.fisher.search import search_masks
 from secateur.methods.fisher.sizes import masked
 from secateur.methods.ordering import scored_batches
-from secateur.methods.prices import Constraint, by_speed, within_sizes
+from secateur.methods.prices import Constraint, by_latency, by_operations, within_sizes
 from secateur.writing import remove, whole
 
 #: The gradients of masks: kept until the run is done.
@@ -58,7 +58,7 @@ class Fisher(FineTunedFirst):
         return chosen
 
     def constraints(self) -> list[Constraint]:
-        bench, prices = self.bench, by_speed(self.bench)
+        bench, prices = self.bench, by_latency(self.bench) or by_operations(self.bench)
         found = [(prices, share * prices.whole(bench.supernet.shape)) for share in SHARES]
         return [*found, *within_sizes(bench.supernet, bench.c.levels())] if bench.c.polish else found
 

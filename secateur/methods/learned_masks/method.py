@@ -23,7 +23,7 @@ from secateur.methods.learned_masks.scores import Scores, Switches
 from secateur.methods.learned_masks.spending import Descent
 from secateur.methods.learned_masks.training import TRAVEL, Budget, Learning, learn_masks
 from secateur.methods.ordering import scored_batches
-from secateur.methods.prices import Prices, by_speed, within_sizes
+from secateur.methods.prices import Prices, by_latency, by_operations, within_sizes
 from secateur.objectives import Bound, Objective
 from secateur.supernet import Supernet
 from secateur.training.settings import TrainingSettings
@@ -58,10 +58,14 @@ class LearnedMasks(FineTunedFirst):
             save_file({HEADS: heads, UNITS: units}, draft)
 
     def candidates(self) -> list[Architecture]:
-        """The masks of each size, the largest first."""
-        found = [Architecture.from_dict(one) for one in _read(self.bench.networks / FOUND) if one is not None]
-        if len(found) < len(self._levels()):
-            self.bench.note("no head and no unit is left at some sizes: the scores of all that they afford fell too low.")
+        """The masks of each size, the largest first. Raises ConfigurationError where all objectives together leave nothing."""
+        kept = _read(self.bench.networks / FOUND)
+        found = [Architecture.from_dict(one) for one in kept if one is not None]
+        lost = [str(level) for level, one in zip(self._levels(), kept, strict=True) if one is None]
+        if not found:
+            raise ConfigurationError(f"`polish_at={', '.join(lost)}` affords no head and no unit within all objectives.")
+        if lost:
+            self.bench.note(f"no network of {', '.join(lost)}: no head and no unit fits within all objectives.")
         return found
 
     def _levels(self) -> list[Bound]:
@@ -90,12 +94,14 @@ class LearnedMasks(FineTunedFirst):
         return Budget(prices, cost, Descent([budget / cost for budget in budgets], self._steps()))
 
     def constraints(self) -> list[Budget]:
-        """Parameters; and the same shares of latency or operations, where these are objectives."""
+        """Parameters; and the same shares of what the layers take of latency and operations, where these are objectives."""
         bench, found = self.bench, [self._within_sizes()]
-        if {"latency", "macs"} & {Objective.parse(text).name for text in bench.c.objectives}:
-            prices, body = by_speed(bench), bench.supernet.body_parameters(bench.supernet.whole)
-            cost = prices.whole(bench.supernet.shape)
-            found.append(self._budget(prices, [level.resolve(body) / body * cost for level in self._levels()]))
+        asked = {Objective.parse(text).name for text in bench.c.objectives}
+        body = bench.supernet.body_parameters(bench.supernet.whole)
+        for name, priced in (("latency", by_latency), ("macs", by_operations)):
+            if name in asked and (prices := priced(bench)) is not None:
+                cost = prices.whole(bench.supernet.shape)
+                found.append(self._budget(prices, [level.resolve(body) / body * cost for level in self._levels()]))
         return found
 
     def _steps(self) -> int:

@@ -10,10 +10,11 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from secateur.methods.learned_masks.scores import Scores, Switches
-from secateur.methods.prices import Prices
+from secateur.methods.prices import Constraint, Prices
 
 #: How often an interval of thresholds is halved.
 HALVED = 30
@@ -72,6 +73,27 @@ def threshold_for(scores: Scores, prices: Prices, budget: float) -> float:
         else:
             low = middle
     return high
+
+
+@torch.no_grad()
+def affordable(scores: Scores, constraints: Sequence[Constraint]) -> Switches:
+    """What fits, in the order in which a falling threshold lets it in, what comes in together by its own scores. For where any
+    threshold leaves too much or nothing: with a layer goes all that it holds."""
+    own = [scores.heads.cpu(), scores.units.cpu()]
+    layers, groups = scores.layers.cpu()[:, None], scores.groups.cpu().gather(1, scores.members.cpu())
+    until = [torch.minimum(layers, own[0]), torch.minimum(torch.minimum(layers, groups), own[1])]
+    order = np.lexsort([-torch.cat([part.flatten() for part in some]).numpy() for some in (own, until)])
+    found = [np.zeros(part.shape, np.float32) for part in own]
+    spent = [0.0] * len(constraints)
+    for place in order:
+        kind, number = (0, int(place)) if place < own[0].numel() else (1, int(place) - own[0].numel())
+        layer = number // own[kind].shape[1]
+        once = not found[kind][layer].any()
+        costs = [(p.unit, p.head)[kind == 0] + once * (p.feed_forward, p.attention)[kind == 0] for p, _ in constraints]
+        after = [one + more for one, more in zip(spent, costs, strict=True)]
+        if all(one <= budget for one, (_, budget) in zip(after, constraints, strict=True)):
+            found[kind].flat[number], spent = 1.0, after
+    return Switches(torch.from_numpy(found[0]), torch.from_numpy(found[1]))
 
 
 def penalty(scores: Scores, beyond: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 from transformers import TrainerCallback
 
 from secateur.methods.learned_masks.scores import Scores, Switches
-from secateur.methods.learned_masks.spending import Descent, cost, penalty, threshold_for
+from secateur.methods.learned_masks.spending import Descent, affordable, cost, penalty, threshold_for
 from secateur.methods.learned_masks.switching import Switching, switched
 from secateur.methods.learned_masks.ways import LAGRANGIAN, SCHEDULE
 from secateur.methods.prices import Prices
@@ -54,9 +54,12 @@ class Budget:
 
 
 def kept(scores: Scores, budgets: Sequence[Budget], place: int) -> Switches:
-    """What is on where the share at this place may be spent of each budget, and not more."""
+    """What is on where the share at this place may be spent of each budget, and not more: nothing only where nothing fits."""
     with torch.no_grad():
-        return scores.above(max(budget.threshold(scores, budget.descent.shares[place]) for budget in budgets))
+        found = scores.above(max(budget.threshold(scores, budget.descent.shares[place]) for budget in budgets))
+        if found.heads.any() or found.units.any():
+            return found
+        return affordable(scores, [(budget.prices, budget.descent.shares[place] * budget.whole) for budget in budgets])
 
 
 class MaskTrainer(FineTuneTrainer):
@@ -82,21 +85,16 @@ class MaskTrainer(FineTuneTrainer):
         return (loss, outputs) if return_outputs else loss
 
     def create_optimizer(self, model: Any = None) -> Any:
-        """AdamW; scores have rates of their own, and no weight decay."""
+        """That of the settings; scores have rates of their own, and no weight decay."""
         if self.optimizer is None:
-            learning, args = self.learning, self.args
-            network: Any = self.model
-            scores = dict(self.scores.named_parameters())
+            learning, scores = self.learning, dict(self.scores.named_parameters())
+            optimizer: Any = super().create_optimizer(model)
             own = {id(part) for part in scores.values()}
-            plain = {"params": [scores["heads"], scores["units"]], "lr": learning.rate, "weight_decay": 0.0}
-            slow = {"params": [scores["layers"], scores["groups"]], "lr": learning.slow * learning.rate, "weight_decay": 0.0}
-            groups: list[dict[str, Any]] = [plain, slow]
-            decayed = set(self.get_decay_parameter_names(network))
-            for decays in (True, False):
-                some = [p for n, p in network.named_parameters() if id(p) not in own and (n in decayed) == decays]
-                rate = args.learning_rate if learning.weights else 0.0
-                groups.append({"params": some, "lr": rate, "weight_decay": args.weight_decay if decays else 0.0})
-            self.optimizer = torch.optim.AdamW(groups, lr=args.learning_rate, betas=(args.adam_beta1, args.adam_beta2))
+            for group in optimizer.param_groups:
+                group["params"] = [part for part in group["params"] if id(part) not in own]
+                group["lr"] = self.args.learning_rate if learning.weights else 0.0
+            for names, rate in ((("heads", "units"), learning.rate), (("layers", "groups"), learning.slow * learning.rate)):
+                optimizer.add_param_group({"params": [scores[name] for name in names], "lr": rate, "weight_decay": 0.0})
         return self.optimizer
 
 

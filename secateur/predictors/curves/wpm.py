@@ -3,11 +3,12 @@ parameters and weights are drawn from their posterior by Markov chain Monte Carl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
 
+from secateur.errors import ConfigurationError
 from secateur.predictors.curves.extrapolators import Extrapolator
 from secateur.predictors.curves.families import FAMILIES, Family
 from secateur.rng import Generator, generator
@@ -16,6 +17,8 @@ from secateur.rng import Generator, generator
 WALKERS, STEPS, BURNT = 100, 600, 200
 #: How far walkers stretch (Goodman & Weare 2010), and how much their starts differ, in parts of a parameter's range.
 STRETCH, APART = 2.0, 0.01
+#: How often starts that the prior excludes are drawn again, half as far apart each time.
+CLOSER = 20
 #: The ends of the deviation of the noise, and the largest weight of a family.
 NOISE, HEAVIEST = (1e-4, 0.2), 1.5
 #: Curves whose ends are kept.
@@ -77,19 +80,52 @@ class Mixture:
         self.low, self.high = np.array([*lows, np.log(NOISE[0])]), np.array([*highs, np.log(NOISE[1])])
 
     def started(self, rng: Generator) -> np.ndarray:
-        """Walkers (w, p) around what fits each family best by itself, all families of equal weight."""
-        centre = np.zeros(len(self.low))
-        for family, (weight, own) in zip(FAMILIES, self.places, strict=True):
-            centre[weight], centre[own] = 1 / len(FAMILIES), least_squares(family, self.x, self.y)
-        left = self.y - self._values(centre[None])[0, :-1]
-        centre[-1] = np.log(np.clip(left.std(), 3 * NOISE[0], NOISE[1] / 3))
+        """Walkers (w, p) around a mixture that lies within the prior, all of them within it and no two alike: equal ones could
+        not stretch. Raises ConfigurationError where none is found."""
         width = self.high - self.low
-        found = centre + APART * width * rng.standard_normal((WALKERS, len(centre)))
-        # inside, and rising, as all that follows has to be
-        found = np.clip(found, self.low + 1e-6 * width, self.high - 1e-6 * width)
-        lost = ~np.isfinite(self.log_posterior(found))
-        found[lost] = np.clip(centre, self.low + 1e-6 * width, self.high - 1e-6 * width)
+        low, high = self.low + 1e-6 * width, self.high - 1e-6 * width
+        centres = (np.clip(centre, low, high) for centre in self._centres())
+        centre = next((one for one in centres if np.isfinite(self.log_posterior(one[None]))[0]), None)
+        if centre is None:
+            told = ", ".join(f"{value:g}" for value in self.y)
+            raise ConfigurationError(f"`wpm` finds no curve near the values {told}: they must be numbers of about 0 to 1.")
+        found = np.clip(centre + APART * width * rng.standard_normal((WALKERS, len(centre))), low, high)
+        for closer in range(CLOSER):
+            lost = ~np.isfinite(self.log_posterior(found))
+            if not lost.any():
+                break
+            known = np.vstack([centre, found[~lost]])
+            around = known[rng.integers(len(known), size=int(lost.sum()))]
+            found[lost] = np.clip(around + APART / 2**closer * width * rng.standard_normal(around.shape), low, high)
         return np.asarray(found)
+
+    def _centres(self) -> Iterator[np.ndarray]:
+        """Where walkers may begin (p,), the best first: what fits each family best by itself, all families of equal weight;
+        those of them that are within the prior by themselves, since two points hardly bound the others; and a flat curve, for
+        values that fall."""
+        if not np.isfinite(self.y).all():
+            return
+        usual = np.zeros(len(self.low))
+        for family, (_, own) in zip(FAMILIES, self.places, strict=True):
+            usual[own] = [value for _, value, _ in family.ranges]
+        fits = [least_squares(family, self.x, self.y) for family in FAMILIES]
+        curves = np.array([family(self.at, fit[None])[0] for family, fit in zip(FAMILIES, fits, strict=True)])
+        within = (curves[:, -1] >= curves[:, 0]) & (curves[:, -1] <= 1)
+        for chosen in (np.ones_like(within), within):
+            centre = usual.copy()
+            for place in np.flatnonzero(chosen):
+                weight, own = self.places[place]
+                centre[weight], centre[own] = 1 / chosen.sum(), fits[place]
+            yield self._with_noise(centre)
+        flat = usual.copy()
+        weight, own = self.places[[family.name for family in FAMILIES].index("pow3")]
+        flat[weight], flat[own] = 1.0, [np.clip(self.y.mean(), -1.0, 1.0), 0.0, 0.5]
+        yield self._with_noise(flat)
+
+    def _with_noise(self, centre: np.ndarray) -> np.ndarray:
+        """The same with the noise of what the values lack of it, away from the ends of its range."""
+        left = self.y - self._values(centre[None])[0, :-1]
+        return np.append(centre[:-1], np.log(np.clip(left.std(), 3 * NOISE[0], NOISE[1] / 3)))
 
     def log_posterior(self, walkers: np.ndarray) -> np.ndarray:
         """The logarithm (w,), up to a constant: flat within the ranges, for curves that end above where they begin and at 1 at

@@ -144,7 +144,8 @@ class Planning:
         """Bytes at the peak of a stage."""
         settings = self.trainings().get(stage)
         if settings is not None:
-            return self._step(self._draws(settings) if stage == "train" else [Draw()], settings)
+            trained = self._step(self._draws(settings) if stage == "train" else [Draw()], settings)
+            return trained.beside(trained.weights) if stage == "learn-masks" else trained  # the network as it was teaches
         if stage in ("order", "score", "importance", "information", MASKS):  # a backward pass in float32, and no optimiser
             one = TrainingSettings(batch_size=min(32, self.c.batch_size))
             found = self._step([Draw()], one)

@@ -355,8 +355,10 @@ class PruneSettings(Trainings, DataSettings, LargeModelSettings):
     def with_usual_learning_rates(self, examples: int) -> Self:
         """A copy in which learning rates that nobody gave are set by the length of the training."""
         found: dict[str, Any] = {}
-        if self.learning_rate is None and "learning_rate" in catalogue.find("method", self.method).uses:
-            found["learning_rate"] = usual_learning_rate(examples, self.batch_size, self.epochs)
+        uses = catalogue.find("method", self.method).uses
+        if self.learning_rate is None and "learning_rate" in uses:
+            epochs = self.mask_epochs if "mask_epochs" in uses else self.epochs
+            found["learning_rate"] = usual_learning_rate(examples, self.batch_size, epochs)
         if self.polish and self.polish_learning_rate is None:
             steps = self.polishing().total_steps(math.ceil(examples / self.batch_size))
             found["polish_learning_rate"] = 2e-4 if steps < LONG_POLISHING else 1e-4

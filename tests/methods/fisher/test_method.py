@@ -115,11 +115,14 @@ def test_candidates_are_rearranged_and_empty_ones_left_out(tmp_path: Path, monke
     gradients = {by: rng.standard_normal((9, 3, n)).astype(np.float32) for by, n in (("heads", 4), ("units", 12))}
     method.save_file(gradients, tmp_path / GRADIENTS)
     settings = SimpleNamespace(polish=False)
-    found = Fisher(SimpleNamespace(c=settings, supernet=supernet, space=Large(supernet.shape), networks=tmp_path))  # type: ignore[arg-type]
-    monkeypatch.setattr(method, "by_speed", lambda _: Prices(0.0, 0.0, 1.0, 1.0))
+    bench: Any = SimpleNamespace(
+        c=settings, supernet=supernet, space=Large(supernet.shape), networks=tmp_path, latency_model=None
+    )
+    found = Fisher(bench)
+    monkeypatch.setattr(method, "by_operations", lambda _: Prices(0.0, 0.0, 1.0, 1.0))
     plans = [found.bench.space.plan(a) for a in found.candidates()]
     assert [sum((p.heads.count > 0) + (p.units.count > 0) for p in plan.layers) for plan in plans] == [1, 1, 2, 3, 3, 4, 4, 5]
-    monkeypatch.setattr(method, "by_speed", lambda _: Prices(1.0, 1.0))
+    monkeypatch.setattr(method, "by_operations", lambda _: Prices(1.0, 1.0))
     kept = np.zeros((3, 12), bool)
     for p in found.bench.space.plan(found.candidates()[4]).layers:
         kept[p.index, p.units.indices()] = True

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from secateur.methods.learned_masks.scores import BEGIN, Scores, Switches
-from secateur.methods.learned_masks.spending import STEEP, Descent, cost, penalty, threshold_for
+from secateur.methods.learned_masks.spending import STEEP, Descent, affordable, cost, penalty, threshold_for
 from secateur.methods.learned_masks.switching import switched
+from secateur.methods.learned_masks.training import Budget, kept
 from secateur.methods.prices import Prices, within_sizes
 from secateur.objectives import Bound
 from secateur.spaces.pruning import Large, Plan, Shape
@@ -203,6 +204,38 @@ def test_the_threshold_is_the_lowest_that_fits(seed: int) -> None:
         at = threshold_for(found, prices, budget)
         assert float(cost(prices, found.above(at)).detach()) == wanted
         assert all(not mask.any() for mask in found.above(threshold_for(found, prices, -1.0)).masks())
+
+
+def test_the_tighter_of_two_budgets_counts() -> None:
+    scores, descent = scores_of(2), Descent([0.5], 10)
+    loose = Budget(Prices(1.0, 1.0), Prices(1.0, 1.0).whole(SHAPE), descent)
+    heads_alone = Budget(Prices(1.0, 0.0), Prices(1.0, 0.0).whole(SHAPE) / 3, descent)  # one of six heads
+    both, one = kept(scores, [loose, heads_alone], 0), kept(scores, [loose], 0)
+    assert int(both.heads.sum()) == 1 < int(one.heads.sum())
+    assert float(cost(loose.prices, both)) <= 7
+
+
+def test_where_a_threshold_leaves_too_much_or_nothing() -> None:
+    """Two layers of like score below those of their parts: the best of the better layer's are taken one by one."""
+    scores, prices = scores_of(3), Prices(4.0, 1.0, 2.0, 1.0)
+    with torch.no_grad():
+        scores.layers[:] = torch.tensor([0.5, 0.6])
+        scores.heads[:] = torch.tensor([[0.7, 0.8, 0.9], [0.7, 0.9, 0.8]])
+        scores.units[:] = torch.tensor([[0.9, 0.9, 0.9, 0.9], [0.61, 0.62, 0.63, 0.64]])
+    assert not scores.above(threshold_for(scores, prices, 5.0)).masks()[0].any()
+    for budget, heads, units in (
+        (5.0, [0, 0, 0], [1, 1, 1, 1]),  # no head fits in: 4 + 2
+        (8.0, [0, 1, 0], [0, 0, 0, 1]),  # the head with 0.9 first, then a unit: 4 + 2 + 1 + 1
+        (12.0, [0, 1, 1], [0, 0, 0, 1]),
+    ):
+        found = affordable(scores, [(prices, budget)])
+        assert (found.heads[1].tolist(), found.units[1].tolist()) == (heads, units)
+        assert float(cost(prices, found)) <= budget
+        assert not found.heads[0].any()
+        assert not found.units[0].any()
+    assert not affordable(scores, [(prices, 1.0)]).units.any()
+    budget = Budget(prices, 100.0, Descent([0.05], 10))
+    assert kept(scores, [budget], 0).units[1].tolist() == [1, 1, 1, 1]
 
 
 def test_the_way_down() -> None:

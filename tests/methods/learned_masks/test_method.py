@@ -12,8 +12,9 @@ import torch
 import secateur
 from secateur.errors import ConfigurationError, Stopped
 from secateur.estimators.shared_weights import score
-from secateur.methods.learned_masks import method
+from secateur.methods.learned_masks import method, training
 from secateur.methods.learned_masks.method import FOUND, IMPORTANCE, LearnedMasks
+from secateur.methods.prices import Prices
 from secateur.testing.models import toy_model
 from secateur.testing.toy_tokenizer import toy_tokenizer
 from secateur.verbs.resume import resume
@@ -83,11 +84,54 @@ def test_the_rate_of_masks_follows_the_steps(quick_prune: Any, tmp_path: Path, m
     assert rates[1] < 1.5
 
 
-def test_by_a_price(quick_prune: Any, tmp_path: Path) -> None:
-    run = quick_prune(tmp_path / "run", **QUICK, mask_budget="lagrangian", mask_learning_rate=0.02)
-    whole = run.supernet.body_parameters(run.supernet.whole)
-    for trial, level in zip(run.trials, (0.7, 0.5, 0.3), strict=True):
-        assert trial.values["body_parameters"] <= level * whole
+def test_by_a_price(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes are kept to; and what is added to the loss moves scores, which a schedule does not ask for."""
+    means: dict[str, list[float]] = {}
+    original = training.kept
+
+    def kept(scores: Any, *rest: Any) -> Any:
+        means.setdefault(way, []).append(float(scores.units.detach().mean()))
+        return original(scores, *rest)
+
+    monkeypatch.setattr(training, "kept", kept)
+    for way in ("lagrangian", "schedule"):
+        run = quick_prune(tmp_path / way, **QUICK, mask_budget=way, mask_learning_rate=0.02)
+        whole = run.supernet.body_parameters(run.supernet.whole)
+        for trial, level in zip(run.trials, (0.7, 0.5, 0.3), strict=True):
+            assert trial.values["body_parameters"] <= level * whole
+    monkeypatch.setattr(training, "penalty", lambda scores, _beyond: 1e3 * scores.units.sum())
+    for way, given in (("steep", "lagrangian"), ("unpriced", "schedule")):
+        quick_prune(tmp_path / way, **QUICK, mask_budget=given, mask_learning_rate=0.02)
+    assert means["unpriced"] == means["schedule"]
+    assert means["lagrangian"][-1] < means["schedule"][-1]
+    assert means["steep"][-1] < means["lagrangian"][-1]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
+def test_the_optimiser_is_the_one_asked_for(
+    quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimizer: str
+) -> None:
+    """Scores have their own rates, each parameter is in one group, and weights that wait have the rate 0."""
+    made: list[Any] = []
+    original = training.MaskTrainer.create_optimizer
+
+    def create(self: Any, model: Any = None) -> Any:
+        if self.optimizer is None:
+            made.append((original(self, model), self))
+        return self.optimizer
+
+    monkeypatch.setattr(training.MaskTrainer, "create_optimizer", create)
+    quick_prune(tmp_path / "run", **QUICK, optimizer=optimizer, mask_weights=False, mask_learning_rate=0.02)
+    ((found, trainer),) = made
+    assert type(getattr(found, "optimizer", found)).__name__ == {"adamw": "AdamW", "adafactor": "Adafactor"}[optimizer]
+    *weights, plain, slow = found.param_groups
+    assert [len(plain["params"]), len(slow["params"])] == [2, 2]
+    assert [group["initial_lr"] for group in (plain, slow)] == pytest.approx([0.02, 0.002])
+    assert [group["weight_decay"] for group in (plain, slow)] == [0.0, 0.0]
+    assert {group["initial_lr"] for group in weights} == {0.0}
+    every = [id(part) for group in found.param_groups for part in group["params"]]
+    assert len(every) == len(set(every))
+    assert {id(part) for part in trainer.model.parameters()} < set(every)  # the scores are no part of it any more
 
 
 @pytest.mark.parametrize("moment", ["fine-tune", "importance", "masks", "kept", "trial"])
@@ -120,16 +164,58 @@ def test_polished_and_exported(quick_prune: Any, tmp_path: Path) -> None:
     assert torch.allclose(again(input_ids=tokens).logits, network(input_ids=tokens).logits, atol=1e-5)
 
 
-@pytest.mark.parametrize("objective", ["latency", "macs"])
-def test_by_what_networks_take(quick_prune: Any, tmp_path: Path, objective: str) -> None:
-    run = quick_prune(tmp_path / "run", **QUICK, objectives=["error", objective], fit_seconds=3.0)
-    assert len(run.trials) >= 1
-    if objective == "macs":
-        (counts, *_) = run.supernet.counts
-        whole = sum(counts.macs(run.supernet.shape.heads, run.supernet.shape.units, 1, 16) for _ in run.supernet.layers)
+@pytest.mark.parametrize("objectives", [["latency"], ["macs"], ["macs", "latency"]])
+def test_by_what_networks_take(
+    quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objectives: list[str]
+) -> None:
+    """One budget for the parameters and one for each of these; each network keeps to all."""
+    seen: list[Any] = []
+    learn = method.learn_masks
+
+    def look(supernet: Any, scores: Any, budgets: Any, *rest: Any, **named: Any) -> Any:
+        seen.extend(budgets)
+        return learn(supernet, scores, budgets, *rest, **named)
+
+    monkeypatch.setattr(method, "learn_masks", look)
+    run = quick_prune(tmp_path / "run", **QUICK, objectives=["error", *objectives], fit_seconds=3.0)
+    (counts, *_), shape = run.supernet.counts, run.supernet.shape
+    _, *speeds = seen
+    expected = []
+    if "latency" in objectives:
+        fitted = run.latency_model["coefficients"]
+        expected.append((fitted["heads"], fitted["units"], fitted["attention"], fitted["feed_forward"]))
+    if "macs" in objectives:
+        expected.append((counts.macs(1, 0, 1, 16), counts.macs(0, 1, 1, 16), 0.0, 0.0))
+    assert [tuple(budget.prices) for budget in speeds] == expected
+    for budget in speeds:
+        price = budget.prices
+        whole = shape.layers * (price.attention + price.feed_forward + shape.heads * price.head + shape.units * price.unit)
         for trial, level in zip(run.trials, (0.7, 0.5, 0.3), strict=True):
-            kept = run.space.plan(trial.architecture).layers
-            assert sum(counts.macs(p.heads.count, p.units.count, 1, 16) for p in kept) <= level * whole * (1 + 1e-9)
+            layers = run.space.plan(trial.architecture).layers
+            heads, units = [p.heads.count for p in layers], [p.units.count for p in layers]
+            spent = price.head * sum(heads) + price.unit * sum(units)
+            spent += price.attention * sum(map(bool, heads)) + price.feed_forward * sum(map(bool, units))
+            assert spent <= level * whole * (1 + 1e-6)
+
+
+def test_a_size_below_what_a_threshold_can_leave(quick_prune: Any, tmp_path: Path) -> None:
+    """With one step the scores of all layers are alike: above them there is nothing, below too much."""
+    run = quick_prune(tmp_path / "run", **{**QUICK, "polish_at": ["10%", "5%"]})
+    whole = run.supernet.body_parameters(run.supernet.whole)
+    assert len(run.trials) == 2
+    for trial, level in zip(run.trials, (0.1, 0.05), strict=True):
+        assert 0 < trial.values["body_parameters"] <= level * whole
+
+
+def test_sizes_that_nothing_fits_are_named(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By latency alone: it is not known before the run has begun."""
+    dear = Prices(1.0, 1.0, 1e6, 1e6)
+    monkeypatch.setattr(method, "by_operations", lambda _bench: dear)
+    with pytest.raises(ConfigurationError, match=r"`polish_at=12%, 10%` affords no head and no unit within all objectives"):
+        quick_prune(tmp_path / "run", **{**QUICK, "polish_at": ["10%", "12%"]}, objectives=["error", "macs"])
+    run = quick_prune(tmp_path / "other", **{**QUICK, "polish_at": ["10%", "80%"]}, objectives=["error", "macs"])
+    assert len(run.trials) == 1
+    assert any("no network of 10%" in note for note in run.notes)
 
 
 def test_sizes_that_mean_nothing_are_refused_before_anything_is_trained(quick_prune: Any, tmp_path: Path) -> None:

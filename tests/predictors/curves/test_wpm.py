@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from secateur.errors import ConfigurationError
 from secateur.predictors.curves.families import FAMILIES
 from secateur.predictors.curves.wpm import Mixture, Wpm, least_squares, posterior, sampled
 from secateur.rng import generator
@@ -68,6 +69,35 @@ def test_draws_are_inside_and_do_not_fall() -> None:
     assert (draws <= mixture.high).all()
     assert (mixture.ends(draws) >= mixture._values(draws)[:, 0]).all()
     assert (mixture.ends(draws) <= 1).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(0.0, 0.25), (0.0, 0.025), (0.1, 0.9), (0.0, 0.25, 0.325), (0.0, -0.1), (0.0, -9.0), (0.9, 0.2), (0.5, 0.5)],
+    ids=str,
+)
+def test_all_walkers_start_within_the_prior_and_no_two_alike(values: tuple[float, ...]) -> None:
+    """The families' own fits to two points end above 1 where they are mixed, and values that fall fit none."""
+    mixture = Mixture(np.arange(1.0, 1.0 + len(values)), np.array(values), 20.0)
+    found = mixture.started(generator(0, "started"))
+    assert np.isfinite(mixture.log_posterior(found)).all()
+    assert len(np.unique(found, axis=0)) == len(found)
+
+
+@pytest.mark.parametrize("y", [(0.0, math.nan), (0.0, 1e200)])
+def test_values_that_no_curve_is_near(y: tuple[float, ...]) -> None:
+    with pytest.raises(ConfigurationError, match="`wpm` finds no curve near the values 0, "):
+        Mixture(np.arange(1.0, 3.0), np.array(y), 20.0).started(generator(0, "started"))
+
+
+@pytest.mark.parametrize(
+    ("begun", "least"),
+    [((4.0, 3.0), 0.1), ((4.0, 3.9), 0.1), ((1.0, 0.4), 0.02), ((4.0, 3.0, 2.7), 0.1), ((4.0, 3.9, 3.85), 0.02)],
+)
+def test_a_loss_that_hardly_began_ends_between_0_and_its_first_value(begun: tuple[float, ...], least: float) -> None:
+    (mean,), (deviation,) = Wpm(np.arange(1.0, 21.0), len(begun)).predict(np.zeros((1, 0)), np.array([begun]))
+    assert 0 <= mean <= begun[-1]
+    assert deviation > least
 
 
 def test_the_end_of_a_curve_of_one_of_the_families() -> None:

@@ -47,6 +47,14 @@ def test_a_plan_names_the_stages_of_the_run(model_folder: Path, data_file: Path,
     run.close()
 
 
+def test_where_masks_are_learnt_the_network_as_it_was_teaches(model_folder: Path, data_file: Path) -> None:
+    given = [*GIVEN, "--method", "learned-masks", "--mask-epochs", "1", "--plan-only", "--json"]
+    told = CliRunner().invoke(app, ["prune", "--model", str(model_folder), "--data", str(data_file), *given])
+    stages = {row["stage"]: row for row in json.loads(told.stdout)["stages"]}
+    assert stages["learn-masks"]["weights"] == 2 * stages["fine-tune"]["weights"]
+    assert stages["learn-masks"]["gradients"] == stages["fine-tune"]["gradients"]
+
+
 def test_low_rank_additions_are_for_networks_that_are_trained_by_themselves(model_folder: Path, data_file: Path) -> None:
     given: dict[str, Any] = {"model": str(model_folder), "data": str(data_file), "text": ["review"], "label": "verdict"}
     settings = PruneSettings.resolve({**given, "lora_rank": 4})

@@ -192,6 +192,13 @@ def test_the_usual_learning_rate_goes_by_the_length_of_the_run(given: dict[str, 
     assert replace(found, learning_rate=1.0).with_usual_learning_rates(100).learning_rate == 1.0
 
 
+def test_where_masks_are_learnt_it_goes_by_the_epochs_of_masks(given: dict[str, Any]) -> None:
+    """10,016 examples are 313 steps an epoch."""
+    found = PruneSettings.resolve({**given, "method": "learned-masks", "mask_epochs": 7.0})
+    assert found.with_usual_learning_rates(10_016).learning_rate == 1e-4
+    assert replace(found, mask_epochs=8.0).with_usual_learning_rates(10_016).learning_rate == 5e-5
+
+
 def test_a_long_polishing_has_a_lower_learning_rate(given: dict[str, Any]) -> None:
     """Four epochs of 7,968 examples are 996 steps, of 8,000 they are 1,000."""
     found = PruneSettings.resolve(given)
