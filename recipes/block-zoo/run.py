@@ -5,7 +5,7 @@
         --epochs 50 --reference-epochs 100 --batch 128 --strides 1,2,2,1,2 --networks 120  # nearer to the paper
 
 Rows are appended as they come; the same command goes on where it was stopped. `--part 0/2` does every second network, so that
-two processes share the work.
+two processes share the work. No two networks are the same: a number whose draw repeats an earlier one is left out.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ COLUMNS = ("network", "key", "quantity", "value", "seconds")
 PROXIES = ("grad_norm", "snip", "fisher", "grasp", "synflow", "jacob_cov", "naswot", "l2_norm")
 #: Batches that blocks are distilled on: of the curve, and of zoos without remapping. The paper's number is 20.
 CURVE, ALONE, PAPER = (1, 5, 10, 20), (20, 40), 20
+#: Draws at most.
+MOST_DRAWS = 10_000
 
 
 def zoo_settings() -> dict[str, tuple[int, ZooSettings]]:
@@ -104,9 +106,8 @@ class Bench:
         """The test accuracy after training."""
         return trained(network, self.data, replace(self.training, seed=seed))
 
-    def one(self, number: int, rows: Rows) -> None:
+    def one(self, number: int, a: Architecture, rows: Rows) -> None:
         """All there is to know of one network."""
-        a = drawn(self.space, self.given.seed, number)
         fresh = lambda seed=0: build(a, self.sizes, seed=seed).to(self.given.device)  # noqa: E731
         add = lambda name, compute: rows.add(number, a.key, name, compute)  # noqa: E731
         add("parameters", lambda: float(parameters(a, self.sizes)))
@@ -132,6 +133,16 @@ def drawn(space: Mobilenet, seed: int, number: int) -> Architecture:
     return Mobilenet(layers=f"1..{most}", expansion=space.expansions[:widest]).sample(rng)
 
 
+def networks(given: argparse.Namespace) -> dict[int, Architecture]:
+    """Number → network: as many different ones as are asked for, and of these the numbers from the first that is wanted."""
+    found: dict[Architecture, int] = {}
+    for number in range(MOST_DRAWS):
+        if len(found) == given.networks:
+            return {n: a for a, n in found.items() if n >= given.first}
+        found.setdefault(drawn(Mobilenet(), given.seed, number), number)
+    raise SystemExit(f"`--networks` must be smaller: {MOST_DRAWS:,} draws gave {len(found):,} different ones.")
+
+
 def training_of(given: argparse.Namespace) -> tuple[ImageData, ImageSizes, ImageTraining]:
     """The data, the networks' sizes and how they are trained."""
     limits = {"max_train": given.images, "test_share": given.test_share, "validation_share": 0.1}
@@ -154,6 +165,7 @@ def arguments(about: str) -> argparse.ArgumentParser:
     parser.add_argument("--data", default="digits")
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--networks", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="begin with this network")
     parser.add_argument("--repeated", type=int, default=20, help="networks that are trained with a second seed")
     parser.add_argument("--images", type=int, default=None, help="training images at most")
     parser.add_argument("--test-share", type=float, default=0.5, help="where the data have no test set")
@@ -182,8 +194,9 @@ def main() -> None:
     rows = Rows(given.to / f"rows-{part}-of-{parts}.csv")
     whole = score_images(bench.reference, bench.data, "test")["accuracy"]
     rows.add(-1, bench.reference.architecture.key, "reference", lambda: whole)
-    for number in range(part, given.networks, parts):
-        bench.one(number, rows)
+    for number, a in networks(given).items():
+        if number % parts == part:
+            bench.one(number, a, rows)
 
 
 if __name__ == "__main__":

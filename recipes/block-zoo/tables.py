@@ -3,10 +3,12 @@
 python recipes/block-zoo/tables.py                  # writes them into README.md, between their marks; a test keeps them equal
 python recipes/block-zoo/tables.py runs/block-zoo   # first keeps a run's rows here: networks.csv, seconds.csv
 python recipes/block-zoo/tables.py runs/longer      # the same of longer.py: longer.csv; of search.py: search.csv
+python recipes/block-zoo/tables.py runs/digits --table networks-digits.csv
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections.abc import Callable
@@ -50,6 +52,8 @@ ABLATIONS = {
 }
 CURVE = ("remapped", "zoo_1", "zoo_5", "zoo_10", "zoo_20")
 OURS, SAMPLES = "zoo_20", 2000
+#: The table of the networks that run.py trained.
+NETWORKS = "networks.csv"
 #: What longer.py calls its trainings, before their epochs.
 LONGER = "scratch_"
 MISSING = "–"
@@ -64,7 +68,7 @@ FOUND = {
 SEARCHED = ("data", "seed", "budget", "found_by")
 
 
-def keep(run: Path, folder: Path = HERE) -> None:
+def keep(run: Path, folder: Path = HERE, table: str = NETWORKS) -> None:
     """What a run has: a row per network that is done and the mean seconds of each quantity; or what searches found."""
     rows = [row for path in sorted(run.glob("rows-*.csv")) for row in rows_of(path)]
     searched = rows_of(run / "search.csv")
@@ -75,27 +79,40 @@ def keep(run: Path, folder: Path = HERE) -> None:
         raise SystemExit(f"`{run}` has no rows.")
     names = list(dict.fromkeys(row["quantity"] for row in rows))
     if all(name.startswith(LONGER) for name in names):
-        replace_rows(folder / "longer.csv", rows, ("network", "quantity"))
+        _merge(folder / "longer.csv", rows)
         return
-    networks: dict[int, dict[str, str]] = {}
+    networks: dict[str, dict[str, str]] = {}
     for row in rows:
-        networks.setdefault(int(row["network"]), {})[row["quantity"]] = row["value"]
-    whole = [number for number, values in sorted(networks.items()) if number < 0 or all(f in values for f in FINALS)]
-    with (folder / "networks.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["network", *names], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({"network": number, **networks[number]} for number in whole)
+        one = networks.setdefault(row["network"], {"network": row["network"], "key": row["key"]})
+        one[row["quantity"]] = row["value"]
+    whole = {number: one for number, one in networks.items() if int(number) < 0 or all(f in one for f in FINALS)}
+    kept = _merge(folder / table, list(whole.values()))
+    if table != NETWORKS or not {row["network"] for row in kept} <= set(whole):
+        return  # seconds are those of a run that has all networks
     with (folder / "seconds.csv").open("w", newline="", encoding="utf-8") as file:
         file.write("quantity,seconds\n")
         for name in names:
-            spent = [float(row["seconds"]) for row in rows if row["quantity"] == name and int(row["network"]) in whole]
+            spent = [float(row["seconds"]) for row in rows if row["quantity"] == name and row["network"] in whole]
             file.write(f"{name},{np.mean(spent):.4f}\n")
 
 
-def columns(folder: Path = HERE, name: str = "networks.csv") -> dict[str, np.ndarray]:
+def _merge(path: Path, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Put rows among those of a table, by the networks' numbers. Of networks that are the same the first stays."""
+    numbered = {int(row["network"]): row for row in (*rows_of(path), *rows)}
+    kept: dict[str, dict[str, str]] = {}
+    for _, row in sorted(numbered.items()):
+        kept.setdefault(row["key"], row)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in kept.values() for name in row)), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept.values())
+    return list(kept.values())
+
+
+def columns(folder: Path = HERE, name: str = NETWORKS) -> dict[str, np.ndarray]:
     """Quantity → its values by network, NaN where there is none."""
     rows = [row for row in rows_of(folder / name) if int(row["network"]) >= 0]
-    return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "network"}
+    return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name not in ("network", "key")}
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
@@ -176,7 +193,7 @@ def trained_longer(folder: Path = HERE) -> tuple[str, dict[str, np.ndarray]]:
     trained = rows_of(folder / "longer.csv")
     (name,) = {row["quantity"] for row in trained}
     accuracy = {row["network"]: float(row["value"]) for row in trained if row["value"]}
-    numbers = [row["network"] for row in rows_of(folder / "networks.csv") if int(row["network"]) >= 0]
+    numbers = [row["network"] for row in rows_of(folder / NETWORKS) if int(row["network"]) >= 0]
     there = [place for place, number in enumerate(numbers) if number in accuracy]
     values = {quantity: found[there] for quantity, found in columns(folder).items()}
     return name, values | {name: np.array([accuracy[numbers[place]] for place in there])}
@@ -267,8 +284,12 @@ def filled(page: str) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        keep(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description="The tables of README.md.")
+    parser.add_argument("run", nargs="?", type=Path, help="keep what this run has first")
+    parser.add_argument("--table", default=NETWORKS, help="as what a run of run.py is kept")
+    given = parser.parse_args()
+    if given.run is not None:
+        keep(given.run, table=given.table)
     page = HERE / "README.md"
     page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 

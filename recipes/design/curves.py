@@ -1,7 +1,7 @@
 """Our trained decoders with their learning curves, as tables: secateur/tables/data/curves-*.parquet.
 
-    python recipes/design/benchmark.py latency --out runs/benchmark    # on a quiet machine, all networks in turns
-    python recipes/design/curves.py wikitext2 runs/benchmark           # with the trainings of benchmark.parquet
+    python recipes/design/benchmark.py latency --out runs/more         # on a quiet machine, all networks in turns
+    python recipes/design/curves.py wikitext2 runs/more                # with the trainings of benchmark.parquet
     python recipes/design/curves.py shakespeare runs/shakespeare       # with the trainings of that folder
 
 Each training of a network of the space, whatever it was trained for, once: losses at every twentieth of the steps.

@@ -1,4 +1,4 @@
-"""How masks are learnt on a Transformer, in about equal processor time: settings tried on a part of STS-B, with MiniLM.
+"""How masks are learnt on a Transformer: settings tried on a part of STS-B, with MiniLM.
 
     python recipes/hmnas/tuning.py MINILM GLUE_FOLDER runs/masks      # tuning.csv: validation data, one seed, nothing polished
 

@@ -88,13 +88,14 @@ def replay(folder: Path) -> None:
 
 def real(model: str, data: str, to: Path, device: str, examples: int, epochs: int) -> None:
     """Two runs of the same random candidates, one of them with `--stop-early last`: what each had found when the first REAL
-    candidates were done, and what the one that stops had found in as many epochs as the other took."""
+    candidates were done, and what the one that stops had found in as many epochs as the other took. Each part of a training
+    is a trial there."""
     given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": epochs, "aimed": 0.0}
     given |= {"epochs": 2, "polish": False, "measure": False, "max_train": examples, "max_validation": 400, "max_test": 100}
     given |= {"max_length": 64, "device": device}
     found: dict[str, list[Any]] = {}
-    for way, trials in (("none", REAL), ("last", 2 * REAL)):
-        folder = to / f"{Path(data).name}-{way}"
+    for way, trials in (("none", REAL), ("last", 5 * REAL // 2)):
+        folder = to / f"{Path(data).name}-{examples}-{epochs}-{way}"
         if (folder / "config.yaml").exists():
             run = secateur.resume(folder, progress=False)
         else:
@@ -104,6 +105,8 @@ def real(model: str, data: str, to: Path, device: str, examples: int, epochs: in
     whole = run.unpruned["body_parameters"]
     ends = {"none": found["none"], "last": [one for one in found["last"] if one["candidate"] < REAL]}
     spent = sum(one["epochs"] for one in ends["none"])
+    if found["last"][-1]["epochs so far"] < spent:
+        raise SystemExit(f"The run that stops ended after {found['last'][-1]['epochs so far']:g} of {spent:g} epochs.")
     ends["last, as many epochs"] = [one for one in found["last"] if one["epochs so far"] <= spent]
     which = {"task": Path(data).name, "examples": examples, "epochs of each": epochs}
     rows = [{**which, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]

@@ -98,7 +98,7 @@ def search(table: str) -> str:
 
 
 def few() -> str:
-    """Regret with LcSVR by the share of a training after which it tells the end, after the time of 25 and of 50 trainings."""
+    """Regret with LcSVR by the share of a training after which it tells the end, after the time of 25, 50 and 100 trainings."""
     found = {(row["table"], row["searcher"], row["share"]): float(row["regret"]) for row in rows("few.csv")}
     plain = list(dict.fromkeys((table, searcher) for table, searcher, _ in found if "+" not in searcher))
     stops = sorted(
@@ -109,7 +109,7 @@ def few() -> str:
     for table, searcher in plain:
         several = [searcher, *(f"{searcher}+svr:0.{stop}/{ending}" for stop in stops)]
         lines.append(
-            [table, searcher, *(" / ".join(f"{found[table, one, at]:.4f}" for at in ("0.25", "0.5")) for one in several)]
+            [table, searcher, *(" / ".join(f"{found[table, one, at]:.4f}" for at in ("0.25", "0.5", "1")) for one in several)]
         )
     return markdown(["table", "searcher", "whole trainings", *(f"after {float(f'0.{stop}'):.0%}" for stop in stops)], lines)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,20 +77,24 @@ def train_side_by_side(
     validation = _Validation(validation_tokens, length, device)
     running: list[_Training] = []
     streams: list[torch.cuda.Stream] = []  # that are free: what a network held on its stream serves the next one there
-    while True:
-        # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
-        while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
-            if (one := next(waiting, None)) is None:
-                break
-            stream = streams.pop() if streams else torch.cuda.Stream(device) if examples.is_cuda else None
-            running.append(_Training(one, examples, validation, evaluations, stream))
-        if not running:
-            return
-        for training in list(running):
-            if (done := training.advance()) is not None:
-                running.remove(training)
-                yield done
-                streams += [] if done.stream is None else [done.stream]
+    try:
+        while True:
+            # Each is begun some time after the one before: those that end together would leave the GPU nothing to do.
+            while len(running) < at_once and (not running or running[-1].share >= 1 / at_once):
+                if (one := next(waiting, None)) is None:
+                    break
+                stream = streams.pop() if streams else torch.cuda.Stream(device) if examples.is_cuda else None
+                running.append(_Training(one, examples, validation, evaluations, stream))
+            if not running:
+                return
+            for training in list(running):
+                if (done := training.advance()) is not None:
+                    running.remove(training)
+                    yield done
+                    streams += [] if done.stream is None else [done.stream]
+    finally:
+        for training in running:
+            training.choose(True)
 
 
 class _Training:
@@ -117,7 +121,7 @@ class _Training:
         self.began = time.perf_counter()
         with self._on_stream():
             self.model.to(self.device).train()
-            self._choose(False)
+            self.choose(False)
             order, self.sizes = _order(len(examples), self.s, self.steps)
             self.order = torch.from_numpy(order).to(self.device)
             self.optimiser, self.rates = _optimiser(self.model, self.s, self.steps, self.device)
@@ -125,7 +129,7 @@ class _Training:
             self.summed = torch.zeros((), dtype=torch.float64, device=self.device)
             self.graph: torch.cuda.CUDAGraph | None = None
 
-    def _choose(self, choose: bool) -> None:
+    def choose(self, choose: bool) -> None:
         """Whether the network's loss may have shapes that depend on the words; that of a recorded step may not."""
         head: Any = getattr(self.model, "lm_head", None)
         if hasattr(head, "chooses"):
@@ -168,7 +172,7 @@ class _Training:
         if bad:
             result = diverged(bad[0])
         self.graph = None
-        self._choose(True)
+        self.choose(True)
         self.optimiser.zero_grad(set_to_none=True)
         self.model.eval()
         return Trained(self.name, self.model, result, self.stream)
@@ -193,8 +197,11 @@ class _Training:
         graph.capture_begin(capture_error_mode="thread_local")
         try:
             self._stepped(size)
-        finally:
-            graph.capture_end()
+        except BaseException:
+            with suppress(RuntimeError):  # which says no more than that something went wrong
+                graph.capture_end()
+            raise
+        graph.capture_end()
         return graph
 
     def _stepped(self, size: int) -> None:

@@ -72,13 +72,20 @@ def test_what_the_text_says_of_searches_on_the_surrogate() -> None:
 
 def test_what_the_text_says_of_when_to_extrapolate() -> None:
     found = {(r["table"], r["searcher"], r["share"]): float(r["regret"]) for r in rows("few.csv")}
-    for at in ("0.25", "0.5"):
+    for at in ("0.25", "0.5", "1"):
         for plain in ("local", "mo-rea:20/10"):
-            early = [found["trained", f"{plain}+svr:{few}/0.5", at] for few in ("0.05", "0.1", "0.2")]
+            early = [found["trained", f"{plain}+svr:{few}/0.5", at] for few in ("0.1", "0.2")]
             late = found["trained", f"{plain}+svr:0.4/0.5", at]
-            assert min(early) < late < found["trained", plain, at]
-    local = {few: found["trained", f"local+svr:{few}/0.5", "0.25"] for few in ("0.05", "0.1", "0.2", "0.4")}
-    assert min(local, key=local.__getitem__) == "0.2"
+            assert max(early) < late < found["trained", plain, at]
+        evolution = [found["surrogate", f"mo-rea:20/10+svr:{few}/0.5", at] for few in ("0.05", "0.1", "0.2", "0.4")]
+        assert max(evolution) < found["surrogate", "mo-rea:20/10", at]
+    ends = {row["searcher"]: row for row in rows("few.csv") if (row["table"], row["share"]) == ("trained", "1")}
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for plain, best in (("local", "0.1"), ("mo-rea:20/10", "0.05")):
+        looks = [ends[f"{plain}+svr:{few}/0.5"] for few in (best, "0.05", "0.1", "0.2", "0.4")]
+        assert min(looks, key=lambda row: float(row["regret"])) == looks[0]
+        for row in (looks[0], looks[3]):
+            assert f"{float(row['regret']):.4f} ± {float(row['regret_error']):.4f}" in text
 
 
 def test_what_the_text_says_of_real_trainings() -> None:

@@ -92,6 +92,17 @@ def test_networks_are_taken_when_there_is_room_and_told_in_turn():
     assert [done.name for done in running] == [1, 2, 3, 4]
 
 
+def test_losses_choose_their_rows_again_however_it_ends():
+    """They are computed for every word only while steps may be recorded."""
+    models = [network(seed=seed) for seed in range(2)]
+    asked = [Asked(seed, model, SETTINGS) for seed, model in enumerate(models)]
+    running = train_side_by_side(asked, TRAIN, VALIDATION, length=LENGTH, evaluations=(1.0,), device="cpu", at_once=2)
+    assert next(running).name == 0
+    assert [model.lm_head.chooses for model in models] == [True, False]
+    running.close()
+    assert [model.lm_head.chooses for model in models] == [True, True]
+
+
 def test_one_that_diverges_is_told_and_the_others_go_on():
     broken = network()
     with torch.no_grad():

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 from secateur.anatomy.base import HEADS, UNITS
 from secateur.architecture import Architecture
-from secateur.errors import ConfigurationError
+from secateur.errors import ConfigurationError, StudyError
 from secateur.estimators.base import Estimator
 from secateur.estimators.own_weights import OwnWeightsError, save_weights
 from secateur.methods.base import TRIALS, Step
@@ -59,11 +59,16 @@ class LearnedMasks(FineTunedFirst):
 
     def candidates(self) -> list[Architecture]:
         """The masks of each size, the largest first. Raises ConfigurationError where all objectives together leave nothing."""
-        kept = _read(self.bench.networks / FOUND)
+        file, levels = self.bench.networks / FOUND, self._levels()
+        kept = _read(file)
+        if len(kept) != len(levels):
+            raise StudyError(f"`{file}` is lost or damaged: it must have an entry for each size. Begin a new run.")
         found = [Architecture.from_dict(one) for one in kept if one is not None]
-        lost = [str(level) for level, one in zip(self._levels(), kept, strict=True) if one is None]
+        lost = [str(level) for level, one in zip(levels, kept, strict=True) if one is None]
         if not found:
-            raise ConfigurationError(f"`polish_at={', '.join(lost)}` affords no head and no unit within all objectives.")
+            raise ConfigurationError(
+                f"`polish_at={', '.join(lost)}` affords no head and no unit within all objectives. Name larger sizes."
+            )
         if lost:
             self.bench.note(f"no network of {', '.join(lost)}: no head and no unit fits within all objectives.")
         return found

@@ -48,9 +48,13 @@ class Budget:
     whole: float
     descent: Descent
 
+    def spendable(self, share: float) -> float:
+        """What this share is, so that rounding takes nothing away that it pays for exactly."""
+        return share * self.whole * (1 + 1e-9)
+
     def threshold(self, scores: Scores, share: float) -> float:
         """The lowest at which masks cost at most this share."""
-        return threshold_for(scores, self.prices, share * self.whole)
+        return threshold_for(scores, self.prices, self.spendable(share))
 
 
 def kept(scores: Scores, budgets: Sequence[Budget], place: int) -> Switches:
@@ -59,7 +63,7 @@ def kept(scores: Scores, budgets: Sequence[Budget], place: int) -> Switches:
         found = scores.above(max(budget.threshold(scores, budget.descent.shares[place]) for budget in budgets))
         if found.heads.any() or found.units.any():
             return found
-        return affordable(scores, [(budget.prices, budget.descent.shares[place] * budget.whole) for budget in budgets])
+        return affordable(scores, [(budget.prices, budget.spendable(budget.descent.shares[place])) for budget in budgets])
 
 
 class MaskTrainer(FineTuneTrainer):

@@ -21,6 +21,8 @@ STRETCH, APART = 2.0, 0.01
 CLOSER = 20
 #: The ends of the deviation of the noise, and the largest weight of a family.
 NOISE, HEAVIEST = (1e-4, 0.2), 1.5
+#: The highest end of a family that walkers may begin with, and what it is brought down to: curves end at 1 at most.
+HIGHEST, TOP = 1.05, 0.999
 #: Curves whose ends are kept.
 KEPT = 4096
 
@@ -101,8 +103,8 @@ class Mixture:
 
     def _centres(self) -> Iterator[np.ndarray]:
         """Where walkers may begin (p,), the best first: what fits each family best by itself, all families of equal weight;
-        those of them that are within the prior by themselves, since two points hardly bound the others; and a flat curve, for
-        values that fall."""
+        those of them that are about within the prior by themselves, since two points hardly bound the others; and a flat curve,
+        for values that fall."""
         if not np.isfinite(self.y).all():
             return
         usual = np.zeros(len(self.low))
@@ -110,16 +112,18 @@ class Mixture:
             usual[own] = [value for _, value, _ in family.ranges]
         fits = [least_squares(family, self.x, self.y) for family in FAMILIES]
         curves = np.array([family(self.at, fit[None])[0] for family, fit in zip(FAMILIES, fits, strict=True)])
-        within = (curves[:, -1] >= curves[:, 0]) & (curves[:, -1] <= 1)
-        for chosen in (np.ones_like(within), within):
+        ends = curves[:, -1]
+        within = (ends >= curves[:, 0]) & (ends <= HIGHEST)
+        for chosen, shares in ((np.ones_like(within), np.ones(len(ends))), (within, TOP / np.maximum(ends, TOP))):
             centre = usual.copy()
             for place in np.flatnonzero(chosen):
                 weight, own = self.places[place]
-                centre[weight], centre[own] = 1 / chosen.sum(), fits[place]
-            yield self._with_noise(centre)
+                centre[weight], centre[own] = shares[place] / chosen.sum(), fits[place]
+            if chosen.any():
+                yield self._with_noise(centre)
         flat = usual.copy()
         weight, own = self.places[[family.name for family in FAMILIES].index("pow3")]
-        flat[weight], flat[own] = 1.0, [np.clip(self.y.mean(), -1.0, 1.0), 0.0, 0.5]
+        flat[weight], flat[own] = 1.0, [np.clip(self.y.mean(), -1.0, TOP), 0.0, 0.5]
         yield self._with_noise(flat)
 
     def _with_noise(self, centre: np.ndarray) -> np.ndarray:
@@ -135,7 +139,8 @@ class Mixture:
         kept = walkers[inside]
         if len(kept):
             values, logs = self._values(kept), kept[:, -1]
-            apart = ((values[:, :-1] - self.y) ** 2).sum(axis=1)
+            with np.errstate(over="ignore"):
+                apart = ((values[:, :-1] - self.y) ** 2).sum(axis=1)
             likelihood = -apart * np.exp(-2 * logs) / 2 - len(self.y) * logs
             rising = (values[:, -1] >= values[:, 0]) & (values[:, -1] <= 1)
             found[inside] = np.where(rising, likelihood, -np.inf)

@@ -215,6 +215,14 @@ def test_the_tighter_of_two_budgets_counts() -> None:
     assert float(cost(loose.prices, both)) <= 7
 
 
+@pytest.mark.parametrize(("price", "whole"), [(1.0, 49.0), (1.0, 98.0), (7.0, 107.0), (3.0, 49.0)])
+def test_what_a_share_pays_for_exactly_is_kept(price: float, whole: float) -> None:
+    """One head, also where the share of the whole is rounded below its price."""
+    budget = Budget(Prices(price, 2 * whole), whole, Descent([price / whole], 10))
+    found = kept(scores_of(0), [budget], 0)
+    assert (int(found.heads.sum()), int(found.units.sum())) == (1, 0)
+
+
 def test_where_a_threshold_leaves_too_much_or_nothing() -> None:
     """Two layers of like score below those of their parts: the best of the better layer's are taken one by one."""
     scores, prices = scores_of(3), Prices(4.0, 1.0, 2.0, 1.0)

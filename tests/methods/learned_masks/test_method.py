@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 import secateur
-from secateur.errors import ConfigurationError, Stopped
+from secateur.errors import ConfigurationError, Stopped, StudyError
 from secateur.estimators.shared_weights import score
 from secateur.methods.learned_masks import method, training
 from secateur.methods.learned_masks.method import FOUND, IMPORTANCE, LearnedMasks
@@ -70,18 +71,20 @@ def test_weights_may_wait(quick_prune: Any, tmp_path: Path) -> None:
 
 
 def test_the_rate_of_masks_follows_the_steps(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = []
+    rates, steps = [], []
 
-    def look(*args: Any, learning: Any, **kwargs: Any) -> None:
+    def look(_supernet: Any, _scores: Any, _budgets: Any, data: Any, settings: Any, *_: Any, learning: Any, **__: Any) -> None:
         rates.append(learning.rate)
+        steps.append(settings.total_steps(math.ceil(len(data.train) / settings.batch_size)))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(method, "learn_masks", look)
     for number, given in enumerate(({}, {"mask_epochs": 4.0}, {"mask_learning_rate": 0.3})):
         with pytest.raises(Stopped):
             quick_prune(tmp_path / str(number), **{**QUICK, **given})
-    assert rates == pytest.approx([2 * rates[1], rates[1], 0.3])
-    assert rates[1] < 1.5
+    assert steps[0] > 1
+    assert steps[1] == 2 * steps[0]
+    assert rates == pytest.approx([1.5 / steps[0], 1.5 / steps[1], 0.3])
 
 
 def test_by_a_price(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +219,12 @@ def test_sizes_that_nothing_fits_are_named(quick_prune: Any, tmp_path: Path, mon
     run = quick_prune(tmp_path / "other", **{**QUICK, "polish_at": ["10%", "80%"]}, objectives=["error", "macs"])
     assert len(run.trials) == 1
     assert any("no network of 10%" in note for note in run.notes)
+
+
+def test_a_lost_file_is_told_in_one_line(quick_prune: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method, "_read", lambda _file: [])
+    with pytest.raises(StudyError, match=rf"{FOUND}` is lost or damaged: it must have an entry for each size"):
+        quick_prune(tmp_path / "run", **QUICK)
 
 
 def test_sizes_that_mean_nothing_are_refused_before_anything_is_trained(quick_prune: Any, tmp_path: Path) -> None:

@@ -73,7 +73,10 @@ def test_draws_are_inside_and_do_not_fall() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [(0.0, 0.25), (0.0, 0.025), (0.1, 0.9), (0.0, 0.25, 0.325), (0.0, -0.1), (0.0, -9.0), (0.9, 0.2), (0.5, 0.5)],
+    [
+        *((0.0, 0.25), (0.0, 0.025), (0.1, 0.9), (0.0, 0.25, 0.325), (0.0, -0.1), (0.0, -9.0), (0.9, 0.2), (0.5, 0.5)),
+        *((1.0,), (0.3,), (1.0, 1.0, 1.0), (0.95, 1.0), (0.5, 0.9, 1.0, 1.0, 1.0), (0.5, 1.1)),
+    ],
     ids=str,
 )
 def test_all_walkers_start_within_the_prior_and_no_two_alike(values: tuple[float, ...]) -> None:
@@ -82,6 +85,23 @@ def test_all_walkers_start_within_the_prior_and_no_two_alike(values: tuple[float
     found = mixture.started(generator(0, "started"))
     assert np.isfinite(mixture.log_posterior(found)).all()
     assert len(np.unique(found, axis=0)) == len(found)
+
+
+@pytest.mark.parametrize(
+    "begun", [(1.0,), (1.0, 1.0, 1.0), (0.95, 1.0), (99.0, 99.9, 100.0), (0.98, 0.99, 1.0, 1.0), (0.5, 0.9, 1.0, 1.0, 1.0)]
+)
+def test_what_has_reached_the_top_stays_near_it(begun: tuple[float, ...]) -> None:
+    wpm = Wpm(np.arange(1.0, 21.0), len(begun), maximised=True)
+    (mean,), (deviation,) = wpm.predict(np.zeros((1, 0)), np.array([begun]))
+    top = 100.0 if begun[0] > 1 else 1.0
+    assert 0.97 * top < mean < 1.01 * top
+    assert deviation < 0.1 * top
+
+
+@pytest.mark.parametrize("begun", [(0.1, 0.0), (0.3, 0.1, 0.0, 0.0)])
+def test_an_error_that_is_gone_does_not_come_back(begun: tuple[float, ...]) -> None:
+    (mean,), _ = Wpm(np.arange(1.0, 21.0), len(begun)).predict(np.zeros((1, 0)), np.array([begun]))
+    assert 0 <= mean < 0.01
 
 
 @pytest.mark.parametrize("y", [(0.0, math.nan), (0.0, 1e200)])
