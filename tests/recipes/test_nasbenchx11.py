@@ -140,6 +140,12 @@ def test_what_the_text_says_of_extrapolators() -> None:
     assert [round(by["gp", share, "100"], 2) for share in ("0.1", "0.2")] == [0.91, 0.92]
     assert all(by["gp", share, train] > by["svr", share, train] for share in ("0.1", "0.2", "0.4") for train in ("50", "100"))
     assert all(by["gp", share, "20"] < by["svr", share, "20"] for share in ("0.2", "0.4"))
+    assert [round(by[name, "0.1", "20"], 2) for name in ("wpm", "last")] == [0.44, 0.49]
+    tiny = [row for row in rows("extrapolators.csv") if row["table"] == "curves-shakespeare"]
+    few = {(r["extrapolator"], r["share"], r["train"]): float(r["kendall"]) for r in tiny}
+    assert [round(few[name, "0.2", "20"], 2) for name in ("last", "svr", "gp")] == [0.56, 0.74, 0.78]
+    assert [round(few[name, "0.2", "100"], 2) for name in ("svr", "gp")] == [0.83, 0.84]
+    assert all(abs(few["gp", share, "100"] - few["svr", share, "100"]) < 0.02 for share in ("0.1", "0.2", "0.4"))
     within = {(r["extrapolator"], r["share"]): float(r["within_1"]) for r in mine}
     assert within["wpm", "0.2"] < 0.1
     assert 0.35 < within["wpm", "0.4"] < 0.5

@@ -35,6 +35,14 @@ class Wpm(Extrapolator):
     name = "wpm"
     learns = False
 
+    def __init__(self, budgets: np.ndarray, seen: int, *, maximised: bool = False, seed: int = 0) -> None:
+        super().__init__(budgets, seen, maximised=maximised, seed=seed)
+        self.percent = False
+
+    def learn(self, inputs: np.ndarray, curves: np.ndarray) -> None:
+        """Whether accuracies are parts of 100, which one of 1 % cannot tell."""
+        self.percent = _in_percent(curves)
+
     def predict(self, inputs: np.ndarray, begun: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = [self._one(values) for values in begun]
         return np.array([mean for mean, _ in found]), np.array([deviation for _, deviation in found])
@@ -42,12 +50,16 @@ class Wpm(Extrapolator):
     def _one(self, values: np.ndarray) -> tuple[float, float]:
         """The mean and the deviation of the end of a curve that begins with these values (seen,)."""
         if self.maximised:
-            scale, offset = (100.0 if values.max() > 1.5 else 1.0), 0.0
+            scale, offset = (100.0 if self.percent or _in_percent(values) else 1.0), 0.0
         else:
             scale, offset = -(abs(float(values[0])) or 1.0), float(values[0])
         x = 1 + (self.budgets - self.budgets[0]) / (self.budgets[1] - self.budgets[0])
         mean, deviation = ended(tuple(x[: self.seen].tolist()), tuple(((values - offset) / scale).tolist()), float(x[-1]))
         return offset + scale * mean, abs(scale) * deviation
+
+
+def _in_percent(accuracies: np.ndarray) -> bool:
+    return bool((accuracies > 1.5).any())
 
 
 @lru_cache(KEPT)

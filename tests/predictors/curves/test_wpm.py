@@ -98,6 +98,13 @@ def test_what_has_reached_the_top_stays_near_it(begun: tuple[float, ...]) -> Non
     assert deviation < 0.1 * top
 
 
+def test_one_per_cent_is_not_all_where_others_tell() -> None:
+    wpm, begun = Wpm(np.arange(1.0, 21.0), 3, maximised=True), np.array([[1.0, 1.2, 1.3]])
+    wpm.learn(np.zeros((1, 0)), np.linspace(1.0, 70.0, 20)[None])
+    (parts,), _ = Wpm(np.arange(1.0, 21.0), 3, maximised=True).predict(np.zeros((1, 0)), begun / 100)
+    assert wpm.predict(np.zeros((1, 0)), begun)[0][0] == pytest.approx(100 * parts)
+
+
 @pytest.mark.parametrize("begun", [(0.1, 0.0), (0.3, 0.1, 0.0, 0.0)])
 def test_an_error_that_is_gone_does_not_come_back(begun: tuple[float, ...]) -> None:
     (mean,), _ = Wpm(np.arange(1.0, 21.0), len(begun)).predict(np.zeros((1, 0)), np.array([begun]))
