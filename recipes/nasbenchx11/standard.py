@@ -94,7 +94,7 @@ def real(model: str, data: str, to: Path, device: str, examples: int, epochs: in
     given |= {"epochs": 2, "polish": False, "measure": False, "max_train": examples, "max_validation": 400, "max_test": 100}
     given |= {"max_length": 64, "device": device}
     found: dict[str, list[Any]] = {}
-    for way, trials in (("none", REAL), ("last", 5 * REAL // 2)):
+    for way, trials in (("none", REAL), ("last", 3 * REAL)):
         folder = to / f"{Path(data).name}-{examples}-{epochs}-{way}"
         if (folder / "config.yaml").exists():
             run = secateur.resume(folder, progress=False)

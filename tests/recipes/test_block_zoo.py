@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from secateur.spaces.mobilenet import Mobilenet
+from secateur.spaces.mobilenet_sizes import ImageSizes, parameters
+
 FOLDER = Path(__file__).resolve().parents[2] / "recipes" / "block-zoo"
 SMALL = ["--data", "digits", "--factor", "0.05", "--epochs", "1", "--reference-epochs", "1"]
 SMALL += ["--images", "100", "--batch", "50", "--proxy-batches", "1"]
@@ -68,3 +71,25 @@ def test_what_the_page_says_of_longer_trainings(load_recipe: Any) -> None:
     assert tables.correlation(first["zoo_20"], first[name]) == pytest.approx(0.58, abs=0.005)
     resampled = tables.bootstrapped(values, ("macs",), name)["macs"]
     assert resampled.std() == pytest.approx(0.14, abs=0.01)
+
+
+def test_what_the_page_says_of_searches(load_recipe: Any) -> None:
+    rows = [row for row in load_recipe("block-zoo/tables.py").rows_of(FOLDER / "search.csv") if row["data"] == "cifar10-8"]
+
+    def of(by: str, quantity: str) -> np.ndarray:
+        """Seeds × budgets × networks."""
+        groups = [(seed, budget) for seed in "012" for budget in ("0.15", "0.3", "0.6")]
+        where = [[row for row in rows if (row["seed"], row["budget"], row["found_by"]) == (*g, by)] for g in groups]
+        return np.array([[float(row[quantity]) for row in some] for some in where])
+
+    drawn = of("random", "distilled")
+    told = {"zoo_20": (0.004, 0.001), "remapped": (0.002, 0.002), "macs": (-0.002, 0.002), "naswot": (-0.004, 0.002)}
+    for by, (mean, error) in told.items():
+        ahead = of(by, "distilled")[:, 0] - drawn.mean(1)
+        assert (round(ahead.mean(), 3), round(ahead.std(ddof=1) / 3, 3)) == (mean, error)
+    ahead = of("zoo_20", "scratch")[:, 0] - of("random", "scratch").mean(1)
+    assert (round(ahead.mean(), 3), round(ahead.std(ddof=1) / 3, 3)) == (0.0, 0.006)
+    assert (round(drawn.std(), 3), round(drawn.max(1).mean(), 3)) == (0.005, 0.453)
+    assert round(of("zoo_20", "distilled").mean(), 3) == 0.451
+    sizes = ImageSizes.scaled((3, 8, 8), 10, 0.15)
+    assert of("zoo_20", "parameters")[2::3].max() < 0.5 * 0.6 * parameters(Mobilenet().largest(), sizes)
