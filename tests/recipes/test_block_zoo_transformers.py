@@ -81,18 +81,18 @@ def test_rows_are_shared_out_and_known(load_recipe: Any, tmp_path: Path) -> None
 def test_what_the_page_says_of_ranking(load_recipe: Any) -> None:
     rows_of = load_recipe("rows.py").rows_of
     tau: dict[tuple[str, str], float] = {}
-    for task, networks in (("stsb", 24), ("mrpc", 16)):
+    for task in ("stsb", "mrpc"):
         found = rows_of(FOLDER / "transformers" / f"rank-{task}.csv")
-        assert len(found) == networks
+        assert len(found) == 24
         truth = [float(row["truth"]) for row in found]
         for name in ("shared", "zoo 1", "zoo 20", "squared errors", "parameters"):
             sign = -1 if name == "parameters" else 1
             tau[task, name] = round(float(kendalltau([sign * float(row[name]) for row in found], truth).statistic), 2)
     assert [tau["stsb", name] for name in ("zoo 20", "zoo 1", "shared", "parameters")] == [0.51, 0.61, 0.62, 0.57]
-    assert [tau["mrpc", name] for name in ("zoo 20", "zoo 1", "shared", "parameters")] == [0.38, 0.45, 0.37, 0.61]
-    assert [tau[task, "squared errors"] for task in ("mrpc", "stsb")] == [0.73, 0.59]
+    assert [tau["mrpc", name] for name in ("zoo 20", "zoo 1", "shared", "parameters")] == [0.33, 0.39, 0.24, 0.61]
+    assert [tau[task, "squared errors"] for task in ("mrpc", "stsb")] == [0.65, 0.59]
     shared = [row["shared"] for row in rows_of(FOLDER / "transformers" / "rank-mrpc.csv")]
-    assert max(map(shared.count, shared)) == 15
+    assert max(map(shared.count, shared)) == 19
     tried: dict[str, list[float]] = {}
     for row in rows_of(FOLDER / "transformers" / "tune-stsb.csv"):
         tried.setdefault(row["rate"], []).append(float(row["error"]))
