@@ -196,19 +196,31 @@ def test_what_the_text_says_of_tiny_decoders() -> None:
     assert told == ["0.56", "0.74", "0.78", "0.56", "0.83", "0.84"]
     found = {(r["searcher"], r["share"]): float(r["regret"]) for r in rows("search.csv") if r["table"] == "tiny"}
     corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "tiny"}
-    for plain, better in (("mo-rea:20/10", "svr"), ("local", "gp"), ("local", "svr")):
+    for plain, better in (*((one, way) for one in ("mo-rea:20/10", "local") for way in ("svr", "wpm")), ("local", "gp")):
         stops = f"{plain}+{better}:0.2/0.5"
         assert found[stops, "1"] < found[plain, "1"]
-        assert f"{found[stops, '1']:.4f} (p = {corrected[plain, stops]:.2f}" in text.replace(" with LcSVR (p", " (p")
-    for share in ("0.25", "0.5"):
-        assert min((regret, name) for (name, at), regret in found.items() if at == share)[1] == "bohb"
+        said = {"svr": "LcSVR", "wpm": "WPM", "gp": "a Gaussian process"}[better]
+        assert f"{found[stops, '1']:.4f} with {said} (p = {corrected[plain, stops]:.2f}" in text
+    halfway = [round(found[one, "0.5"], 4) for one in ("bananas", "bananas+svr:0.2/0.5", "bananas+wpm:0.2/0.5")]
+    assert halfway == [0.0015, 0.0006, 0.0005]
+    assert all(corrected["bananas", f"bananas+{way}:0.2/0.5"] == 1 for way in ("svr", "wpm"))
+    assert min((regret, name) for (name, at), regret in found.items() if at == "0.25")[1] == "bohb"
 
 
 def test_what_the_text_says_of_two_real_runs() -> None:
-    found = {(row["task"], row["stopping"]): row for row in rows("real.csv") if row["examples"] == "640"}
-    whole, early, on = (found["stsb", way] for way in ("none", "last", "last, as many epochs"))
-    assert (int(early["candidates"]), int(early["candidates"]) - int(early["whole trainings"])) == (24, 7)
-    assert 1 - float(early["epochs"]) / float(whole["epochs"]) == pytest.approx(0.25, abs=0.03)
-    assert [round(float(row["error, 100%"]), 3) for row in (whole, early, on)] == [0.750, 0.765, 0.765]
-    assert int(on["candidates"]) == 29
-    assert found["sst2", "last"]["whole trainings"] == found["sst2", "last"]["candidates"]
+    found = {(row["task"], row["examples"], row["stopping"]): row for row in rows("real.csv")}
+    told = {  # candidates stopped, the share of epochs saved, the lowest error without and with stops
+        ("sst2", "1500"): (11, 0.37, 0.1425, 0.1425),
+        ("stsb", "1500"): (9, 0.30, 0.397, 0.414),
+        ("stsb", "640"): (7, 0.23, 0.750, 0.765),
+        ("sst2", "640"): (0, 0.0, 0.18, 0.18),
+    }
+    for which, (stopped, saved, best, left) in told.items():
+        whole, early, on = (found[*which, way] for way in ("none", "last", "last, as many epochs"))
+        assert (whole["candidates"], early["candidates"]) == ("24", "24")
+        assert int(early["candidates"]) - int(early["whole trainings"]) == stopped
+        assert 1 - float(early["epochs"]) / float(whole["epochs"]) == pytest.approx(saved, abs=0.005)
+        assert [float(row["error, 100%"]) for row in (whole, early, on)] == pytest.approx([best, left, left], abs=0.0006)
+        sizes = [(row["error, 30%"], row["error, 50%"]) for row in (whole, early, on)]
+        assert sizes[0] == sizes[1] == sizes[2]
+    assert int(found["sst2", "1500", "last, as many epochs"]["candidates"]) - 24 == 21
