@@ -146,6 +146,8 @@ def test_what_the_text_says_of_extrapolators() -> None:
     assert [round(few[name, "0.2", "20"], 2) for name in ("last", "svr", "gp")] == [0.56, 0.74, 0.78]
     assert [round(few[name, "0.2", "100"], 2) for name in ("svr", "gp")] == [0.83, 0.84]
     assert all(abs(few["gp", share, "100"] - few["svr", share, "100"]) < 0.02 for share in ("0.1", "0.2", "0.4"))
+    assert [f"{few['wpm', share, '20']:.2f}" for share in ("0.1", "0.2", "0.4")] == ["0.25", "0.63", "0.55"]
+    assert [few["wpm", share, "20"] > few["last", share, "20"] for share in ("0.1", "0.2", "0.4")] == [False, True, False]
     within = {(r["extrapolator"], r["share"]): float(r["within_1"]) for r in mine}
     assert within["wpm", "0.2"] < 0.1
     assert 0.35 < within["wpm", "0.4"] < 0.5
