@@ -89,7 +89,7 @@ def affordable(scores: Scores, constraints: Sequence[Constraint]) -> Switches:
         kind, number = (0, int(place)) if place < own[0].numel() else (1, int(place) - own[0].numel())
         layer = number // own[kind].shape[1]
         once = not found[kind][layer].any()
-        costs = [(p.unit, p.head)[kind == 0] + once * (p.feed_forward, p.attention)[kind == 0] for p, _ in constraints]
+        costs = [(p.head, p.unit)[kind] + once * (p.attention, p.feed_forward)[kind] for p, _ in constraints]
         after = [one + more for one, more in zip(spent, costs, strict=True)]
         if all(one <= budget for one, (_, budget) in zip(after, constraints, strict=True)):
             found[kind].flat[number], spent = 1.0, after
