@@ -11,6 +11,7 @@ import numpy as np
 from secateur.architecture import Architecture
 from secateur.encodings import Encoding, UnitCube
 from secateur.errors import ConfigurationError
+from secateur.objectives import Objective
 from secateur.pareto import ranks
 from secateur.rng import Generator
 from secateur.search.base import Searcher
@@ -28,8 +29,10 @@ class Extrapolating(Searcher):
     it goes on to the last of `budgets` where that end would be in the best `keep` of what was trained to the end. The first
     `begin` all go on: extrapolators learn from them.
 
-    Curves are those of the objective that changes in training. The inner searcher is told what came of whole trainings; what
+    Curves are those of the objectives that change in training. The inner searcher is told what came of whole trainings; what
     was stopped it is told as infeasible. Of several objectives, the best are those of the lowest non-dominated fronts.
+
+    An extrapolator that looks at one curve at a time may be wrong about all of them alike: whole trainings tell by how much.
     """
 
     takes_extra = False
@@ -61,20 +64,21 @@ class Extrapolating(Searcher):
         self.inner, self.few, self.most, self.keep, self.begin = inner, float(few), float(self.budgets[-1]), keep, begin
         self.name = f"{inner.name}, extrapolated"
         self.encoding = UnitCube(inner.space) if encoding is None else encoding
-        self._makes, self._made, self._learnt = extrapolator, None, 0
+        self._makes, self._learnt = extrapolator, 0
+        #: By the name of an objective: what extrapolates its curves, and by how much it is wrong about all of them.
+        self._made: dict[str, Extrapolator] = {}
+        self._gaps: dict[str, float] = {}
         #: By the number of a first training: its trial, once it has ended; whether it goes on; the inner searcher's number.
         self._first: dict[int, Trial] = {}
         self._goes_on: dict[int, bool] = {}
         self._inner: dict[int, int] = {}
-        #: Whole trainings, as curves of the objective (b,).
-        self._whole: list[tuple[Architecture, np.ndarray]] = []
+        #: Whole trainings: a first training and what continued it.
+        self._whole: list[tuple[Trial, Trial]] = []
         #: First trainings that are known to have gone on, where a search is restored: what was decided is not asked again.
         self._went_on: set[int] = set()
         #: What the inner searcher will be told at once, while a search is restored.
         self._kept: list[Trial] | None = None
         super().__init__(inner.space, inner.objectives, inner.seed)
-
-    _made: Extrapolator | None
 
     def _propose(self, rng: Generator) -> Architecture | None:
         raise AssertionError("the inner searcher proposes")
@@ -98,7 +102,8 @@ class Extrapolating(Searcher):
     def restore(self, history: Sequence[Trial], pending: Sequence[Trial] = ()) -> None:
         every = sorted((*history, *pending), key=lambda t: t.id or 0)
         self._went_on = {t.continues for t in every if t.continues is not None}
-        self._inner = {t.id: place for place, t in enumerate(t for t in every if t.continues is None) if t.id is not None}
+        asked = (t.id for t in every if t.continues is None and t.id is not None)
+        self._inner = {number: place for place, number in enumerate(asked)}
         self._kept = []
         super().restore(history, pending)
         told, self._kept = self._kept, None
@@ -134,7 +139,7 @@ class Extrapolating(Searcher):
                 return
             trial = replace(trial, status=Status.INFEASIBLE, reason="its training was stopped early")
         elif trial.complete:
-            self._whole.append((trial.architecture, self._curve(trial, self._first[number])))
+            self._whole.append((self._first[number], trial))
         self._tell(replace(trial, id=self._inner[number], budget=None, continues=None))
 
     def _tell(self, trial: Trial) -> None:
@@ -147,41 +152,45 @@ class Extrapolating(Searcher):
         """Whether a first training goes on: at first all do, then those whose predicted end is among the best."""
         if len(self._whole) < self.begin:
             return True
-        model = self._extrapolator()
-        if len(self._whole) < model.needs:
+        self._learn_curves()
+        if any(len(self._whole) < model.needs for model in self._made.values()):
             return True
-        begun = self._curve(trial)[: model.seen]
-        end = float(model.predict(self.encoding.encode([trial.architecture]), begun[None])[0][0])
-        predicted = replace(trial, values={**trial.values, self._metric: end})
-        whole = [t for t in self.history if t.complete and t.continues is not None]
-        front = ranks(self.points([*whole, predicted]))
+        inputs = self.encoding.encode([trial.architecture])
+        ends = {name: self._end(name, inputs, trial) for name in self._made}
+        whole = [t for _, t in self._whole]
+        front = ranks(self.points([*whole, replace(trial, values={**trial.values, **ends})]))
         return int((front[:-1] < front[-1]).sum()) < max(1, round(self.keep * len(whole)))
 
-    def _extrapolator(self) -> Extrapolator:
-        """Fitted to the whole trainings, or to nearly all of them."""
-        if self._made is None:
-            seen = int(np.searchsorted(self.budgets, self.few)) + 1
-            maximised = self.objectives[self._place].direction == "max"
-            self._made = self._makes(self.budgets, seen, maximised=maximised, seed=self.seed)
-        if len(self._whole) >= max(self._learnt + 1, self.again * self._learnt):
-            inputs = self.encoding.encode([architecture for architecture, _ in self._whole])
-            self._made.learn(inputs, np.stack([curve for _, curve in self._whole]))
-            self._learnt = len(self._whole)
-        return self._made
+    def _end(self, name: str, inputs: np.ndarray, trial: Trial) -> float:
+        """What an objective of a first training would be in the end."""
+        model = self._made[name]
+        found = model.predict(inputs, self._curve(name, trial)[None, : model.seen])[0][0]
+        return float(found) + self._gaps.get(name, 0.0)
+
+    def _learn_curves(self) -> None:
+        """Fit extrapolators to the whole trainings, unless they know nearly all of them."""
+        if len(self._whole) < max(self._learnt + 1, self.again * self._learnt):
+            return
+        self._learnt = len(self._whole)
+        inputs = self.encoding.encode([first.architecture for first, _ in self._whole])
+        seen = int(np.searchsorted(self.budgets, self.few)) + 1
+        for objective in self._changing:
+            name, maximised = objective.name, objective.direction == "max"
+            model = self._made.setdefault(name, self._makes(self.budgets, seen, maximised=maximised, seed=self.seed))
+            curves = np.stack([self._curve(name, *trials) for trials in self._whole])
+            model.learn(inputs, curves)
+            if not model.learns:
+                self._gaps[name] = float((curves[:, -1] - model.predict(inputs, curves[:, :seen])[0]).mean())
 
     @property
-    def _place(self) -> int:
-        """Which objective changes in training: the first that curves have, else the first."""
+    def _changing(self) -> list[Objective]:
+        """The objectives that change in training: those that curves have, else the first."""
         names = {name for trial in self._first.values() for _, values in trial.curve[:1] for name in values}
-        return next((place for place, o in enumerate(self.objectives) if o.name in names), 0)
+        return [one for one in self.objectives if one.name in names] or [self.objectives[0]]
 
-    @property
-    def _metric(self) -> str:
-        return self.objectives[self._place].name
-
-    def _curve(self, *trials: Trial) -> np.ndarray:
-        """The curve (b,) that trainings with their continuations have left, up to where they ended; on a line across gaps."""
-        name = self._metric
+    def _curve(self, name: str, *trials: Trial) -> np.ndarray:
+        """The curve (b,) of an objective that a training with its continuation has left, up to where it ended; on a line across
+        gaps."""
         known: dict[float, float] = {}
         for trial in trials:
             known |= {at: values[name] for at, values in trial.curve if name in values}

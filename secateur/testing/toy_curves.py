@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,11 @@ def toy_trainings(count: int = 40, seeds: int = 1) -> list[dict[str, Any]]:
     return rows
 
 
-def write_toy_curves(path: Path, change: Callable[[list[dict[str, Any]]], None] = lambda rows: None, **given: int) -> Path:
-    """Write a table of such rows, which may be changed before."""
+def write_toy_curves(
+    path: Path, change: Callable[[list[dict[str, Any]]], None] = lambda rows: None, final: Sequence[str] = (), **given: int
+) -> Path:
+    """Write a table of such rows, which may be changed before; columns in `final` hold at the end of a training only."""
     rows = toy_trainings(**given)
     change(rows)
-    write_searchable(path, rows, {"space": "decoder", "options": OPTIONS, "objectives": ["loss"]})
+    write_searchable(path, rows, {"space": "decoder", "options": OPTIONS, "objectives": ["loss"], "final": list(final)})
     return path

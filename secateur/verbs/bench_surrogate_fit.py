@@ -11,7 +11,7 @@ from secateur.runs.bench.surrogate.settings import FitSettings
 from secateur.runs.progress import Progress
 from secateur.verbs.signature import Shown, takes, tells
 
-TableName = Annotated[str, typer.Argument(help="A table with learning curves, by name (design-wikitext2, …) or a file.")]
+TableName = Annotated[str, typer.Argument(help="A table with learning curves, by name (curves-wikitext2, …) or a file.")]
 
 
 @tells

@@ -14,7 +14,7 @@ from secateur.verbs.signature import tells
 SurrogateFolder = Annotated[Path, typer.Argument(help="A folder that `secateur bench surrogate fit` made.")]
 Asked = Annotated[str, typer.Argument(help="An architecture as JSON, or a file with it: its choices are enough.")]
 Noise = Annotated[
-    int | None, typer.Option(help="Tell one training with the noise of this seed; by default the expected curve.")
+    int | None, typer.Option(min=0, help="Tell one training with the noise of this seed; by default the expected curve.")
 ]
 Numbers = Annotated[
     list[str] | None, typer.Option(help="A number that the surrogate reads beside architectures: loss@250=3.9. Repeatable.")
@@ -24,7 +24,8 @@ Numbers = Annotated[
 @tells
 @plainly
 def bench_surrogate_query(folder: SurrogateFolder, architecture: Asked, *, seed: Noise = None, told: Numbers = None) -> Answer:
-    """Tell the learning curve that a surrogate expects of an architecture, and where nine of ten trainings lie.
+    """Tell the learning curve that a surrogate expects of an architecture, and where nine of ten trainings lie by its model of
+    noise.
 
     Raises StudyError for a folder without a surrogate, ConfigurationError for an architecture of another space or numbers that
     are missing.

@@ -165,6 +165,50 @@ def test_trainings_that_fail_stop_there(problem: Problem) -> None:
     assert searcher.may_continue(3) == set()
 
 
+class Biased(LastValue):
+    """Tells one curve at a time, and is wrong about all of them by as much."""
+
+    learns = False
+
+    def learn(self, inputs: np.ndarray, curves: np.ndarray) -> None:
+        pass
+
+    def predict(self, inputs: np.ndarray, begun: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return begun[:, -1] + 7.0, np.full(len(begun), np.nan)
+
+
+def test_what_is_wrong_about_all_curves_alike_decides_nothing(problem: Problem) -> None:
+    biased, plain = (run(problem, make(problem, extrapolator=kind), 60) for kind in (Biased, LastValue))
+    assert [t.point for t in biased] == [t.point for t in plain]
+    assert sum(t.continues is not None for t in plain) > 4
+
+
+def test_all_objectives_that_change_are_extrapolated(problem: Problem) -> None:
+    """Two that are the same number decide as one does: neither is compared as it begins with how others ended."""
+
+    def doubled(trial: Trial) -> Trial:
+        curve = tuple((at, {**values, "parameters": values["error"]}) for at, values in trial.curve)
+        return replace(trial, values={**trial.values, "parameters": trial.values["error"]}, curve=curve)
+
+    both = toy("medium", "error", "parameters")
+    one, two = make(problem), make(both)
+    for _ in range(60):
+        (alone,), (together,) = one.ask(), two.ask()
+        assert alone.point == together.point
+        one.tell(result(problem, alone))
+        two.tell(doubled(result(both, together)))
+    assert sum(t.continues is not None for t in two.history) > 4
+
+
+def test_an_extra_trial_is_none_that_was_asked(problem: Problem) -> None:
+    going, resumed = (make(problem, seed=5) for _ in range(2))
+    run(problem, going, 12)
+    extra = replace(going.history[3], id=None, origin="imported")
+    resumed.restore([*going.history[:4], extra, *going.history[4:]])
+    assert resumed.inner.asked == going.inner.asked
+    assert [t.point for t in run(problem, going, 6)] == [t.point for t in run(problem, resumed, 6)]
+
+
 class Told(Extrapolator):
     """Keeps what it was told, and says that all end at 0."""
 
@@ -189,7 +233,7 @@ def test_curves_are_put_together_from_both_trainings(problem: Problem) -> None:
                 if kind == "parts" and trial.continues is not None:
                     ended = replace(ended, curve=tuple(p for p in ended.curve if p[0] > 2))
                 searcher.tell(replace(ended, curve=()) if kind == "none" else ended)
-        model = searcher._made
+        model = searcher._made["error"]
         assert isinstance(model, Told)
         ends = [t.values["error"] for t in searcher.history if t.continues is not None]
         assert np.allclose(model.known[:, -1], ends[: len(model.known)])

@@ -25,12 +25,6 @@ class Residuals:
         """The deviation at each step (b,)."""
         return np.asarray(self.values.std(axis=0))
 
-    def excess(self) -> np.ndarray:
-        """The excess kurtosis at each step (b,): 0 where residuals are normal, above it where some are far out."""
-        from scipy.stats import kurtosis
-
-        return np.asarray(kurtosis(self.values, axis=0))
-
     def autocorrelation(self) -> np.ndarray:
         """By how many steps two residuals lie apart → their correlation (b,), the mean over trainings; 1 at none."""
         apart = self.values - self.values.mean(axis=1, keepdims=True)

@@ -67,6 +67,10 @@ class Known:
         inputs = np.array([self.inputs[several].mean(axis=0) for several in rows]).reshape(-1, self.inputs.shape[1])
         return Known(inputs, curves, self.metrics, self.budgets, tuple(self.architectures))
 
+    def firsts(self) -> Known:
+        """The first training of each architecture."""
+        return self.take([rows[0] for rows in self.architectures.values()])
+
     def folds(self, count: int, order: np.ndarray) -> list[tuple[Known, Known]]:
         """What is learnt from and what is held out, `count` times: each architecture is held out once, all its trainings
         together. `order` (architectures,) is a permutation."""

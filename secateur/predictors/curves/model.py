@@ -112,6 +112,13 @@ def scale_of(curves: np.ndarray) -> np.ndarray:
     return np.where(found > least, found, 1.0)
 
 
+def compressed(known: Known, compressor: str, components: int, seed: int = 0) -> np.ndarray:
+    """Curves (n, m, b) as they come back from a compression that is fitted to them."""
+    scale = scale_of(known.curves)
+    scaled = (known.curves / scale[:, None]).reshape(len(known), -1)
+    return _rebuilt(find("compressor", compressor).fitted(scaled, components, seed), known.curves, scale)
+
+
 def _rebuilt(compressor: Compressor, curves: np.ndarray, scale: np.ndarray) -> np.ndarray:
     scaled = (curves / scale[:, None]).reshape(len(curves), -1)
     return np.asarray(compressor.expand(compressor.compress(scaled)).reshape(curves.shape) * scale[:, None])

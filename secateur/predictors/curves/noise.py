@@ -86,14 +86,16 @@ class KernelDensity(Noise):
         return cls._around(known.curves - rebuilt)
 
     @classmethod
-    def _around(cls, residuals: np.ndarray) -> Self:
+    def _around(cls, residuals: np.ndarray, narrower: bool = False) -> Self:
+        """The kernel widens what it is put around; `narrower` moves residuals together by as much."""
         if len(residuals) < 2:
             raise ConfigurationError(f"noise needs at least 2 trainings, got {len(residuals)}.")
         flat = residuals.reshape(len(residuals), -1)
         n, d = flat.shape
         scott = n ** (-1 / (d + 4))  # Scott's rule, as scipy's own
         values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(flat, rowvar=False)))  # singular where there are few
-        return cls(residuals, vectors * (scott * np.sqrt(np.maximum(values, 0.0))))
+        kept = residuals * np.sqrt(1 - scott**2) if narrower else residuals
+        return cls(kept, vectors * (scott * np.sqrt(np.maximum(values, 0.0))))
 
     def draw(self, inputs: np.ndarray, rngs: list[Generator]) -> np.ndarray:
         chosen = np.array([rng.integers(len(self.residuals)) for rng in rngs], dtype=int)
@@ -115,7 +117,8 @@ class KernelDensity(Noise):
 
 
 class Seeds(KernelDensity):
-    """The same over what trainings of one architecture differ by from their mean, where several seeds were trained."""
+    """The same over what trainings of one architecture differ by from their mean, where several seeds were trained; of their
+    own deviation."""
 
     name = "seeds"
 
@@ -128,7 +131,7 @@ class Seeds(KernelDensity):
                 found.append(apart * np.sqrt(len(rows) / (len(rows) - 1)))  # their own mean lies nearer than the true one
         if not found:
             raise ConfigurationError("the noise `seeds` needs architectures that were trained with several seeds; none was.")
-        return cls._around(np.concatenate(found))
+        return cls._around(np.concatenate(found), narrower=True)
 
 
 class Window(Noise):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from secateur.architecture import digest
 from secateur.catalogue import find
 from secateur.encodings.learned import fingerprint
+from secateur.errors import DataError
 from secateur.predictors.curves.known import Known
 from secateur.rng import generator
 from secateur.runs.bench.predicting import figures
 from secateur.tables.curves.material import Reading, known_curves
-from secateur.tables.searchable import SearchTable
+from secateur.tables.searchable import Reported, SearchTable
 
 #: Trainings to test on, where there are as many.
 TEST = 200
@@ -25,10 +27,12 @@ TEST = 200
 class Subject:
     """The trainings of a table by one metric. Raises DataError, ConfigurationError."""
 
-    def __init__(self, table: SearchTable, metric: str, encoding: str | None) -> None:
+    def __init__(self, table: SearchTable, metric: str, encoding: str | None = None, features: Sequence[Reported] = ()) -> None:
         self.table, self.metric = table, metric
-        self.reading = Reading.of(table, [metric], encoding)
-        self.known: Known = known_curves(table, self.reading).means()
+        self.reading = Reading.of(table, [metric], encoding, features)
+        self.known: Known = known_curves(replace(table, table=table.table.trained(0)), self.reading).firsts()
+        if len(self.known.budgets) < 2:
+            raise DataError(f"`{table.name}` has curves of one point: there is no beginning that an end could be told from.")
         self.maximised = table.objective(metric).direction == "max"
 
     @property
@@ -61,7 +65,7 @@ class Extrapolation:
     def cell(self) -> str:
         """A digest of all that its result depends on."""
         asked = (self.extrapolator, self.share, self.train, self.test, self.seed)
-        return digest("extrapolation 1", self.subject.fingerprint, str(asked))
+        return digest("extrapolation 2", self.subject.fingerprint, str(asked))
 
     def run(self) -> list[dict[str, Any]]:
         """One row: what was asked, and how it did. Deviations that are not known make no figures of calibration."""
@@ -79,5 +83,6 @@ class Extrapolation:
         if not told:
             found |= dict.fromkeys(("nll", "within_1", "within_2"))
         asked: dict[str, Any] = {"table": subject.name, "metric": subject.metric, "extrapolator": self.extrapolator}
-        asked |= {"share": self.share, "budget": float(known.budgets[seen - 1]), "train": self.train, "seed": self.seed}
+        budget, last = float(known.budgets[seen - 1]), float(known.budgets[-1])
+        asked |= {"share": budget / last, "budget": budget, "train": self.train, "seed": self.seed}
         return [{**asked, "test": len(tested), **found, "seconds": took / max(1, len(tested))}]

@@ -19,6 +19,7 @@ from secateur.report.rows import Table as Shown
 from secateur.runs.bench.asked import faults, no_table, whole_numbers
 from secateur.runs.bench.extrapolation import TEST, Extrapolation, Subject
 from secateur.runs.bench.filling import Rows, filled
+from secateur.runs.bench.problem import measure
 from secateur.runs.bench.ranks import summarised
 from secateur.runs.bench.rows_file import SafeRowsFile
 from secateur.runs.bench.told import Told
@@ -51,12 +52,15 @@ class ExtrapolatorSettings(Settings):
     extrapolator: list[str] | None = option(
         None, f"{explained('extrapolator')}. Repeat it for several; by default all.", known=names("extrapolator")
     )
-    share: str | list[int] = option("10,20,40", "Per cent of a training that are seen.")
+    share: str | list[int] = option("10,20,40", "Per cent of a training that are seen: up to the nearest point of its curve.")
     train: str | list[int] = option("20,50,100", "Whole trainings that are known.")
     encoding: str | None = option(
         None,
         f"How architectures are read: {listed('encoding')}, or the folder of a trained one. By default adjacency of cells, "
         "vector elsewhere.",
+    )
+    feature: list[str] | None = option(
+        None, "A column that is told beside an architecture, such as parameters or a low-cost proxy; repeat it for several."
     )
     seeds: int = option(10, "How often trainings are drawn.", least=1, most=10_000)
     test: int | None = option(None, f"Trainings to test on; by default {TEST}, or all that are left.", least=3, most=10**6)
@@ -68,6 +72,7 @@ class ExtrapolatorSettings(Settings):
     def contradictions(self) -> list[str]:
         found = super().contradictions() + executor_faults(self.executor, self.workers, self.address)
         readings: list[Callable[[], Any]] = [lambda: self.shares, lambda: self.sizes]
+        readings += [lambda t=text: measure(t) for text in self.feature or ()]  # type: ignore[misc]
         if self.encoding is not None:
             readings.append(lambda: check_encoding(str(self.encoding)))
         return found + faults(readings) + no_table(self.table) + no_folder(self.to)
@@ -100,7 +105,8 @@ class Plan:
 
     def __init__(self, settings: ExtrapolatorSettings) -> None:
         s = self.settings = settings
-        self.subjects = [Subject(table, s.metric or table.objectives[0], s.encoding) for table in open_tables(s.table)]
+        told = (s.encoding, [measure(text) for text in s.feature or ()])
+        self.subjects = [Subject(table, s.metric or table.objectives[0], *told) for table in open_tables(s.table)]
         for subject in self.subjects:
             count, most = len(subject.known), max(s.sizes)
             if most + (s.test or FEWEST) > count:
@@ -116,13 +122,20 @@ class Plan:
         place, name, share, train, seed = task
         return Extrapolation(self.subjects[place], name, share / 100, train, self.tested(place), seed)
 
+    def shares(self, place: int) -> list[int]:
+        """Of shares that end at the same point of a table's curves, the smallest."""
+        found: dict[int, int] = {}
+        for share in self.settings.shares:
+            found.setdefault(self.subjects[place].seen(share / 100), share)
+        return list(found.values())
+
     def tasks(self) -> list[Task]:
         s = self.settings
         return [
             (place, name, share, train, seed)
             for place in range(len(self.subjects))
             for name in dict.fromkeys(s.extrapolator or names("extrapolator"))
-            for share in s.shares
+            for share in self.shares(place)
             for train in (s.sizes if find("extrapolator", name).learns else s.sizes[:1])
             for seed in range(s.seeds)
         ]

@@ -43,13 +43,16 @@ class SearchSettings(Settings):
     """The settings of `secateur bench search`."""
 
     table: list[str] = option(
-        about="A table by name (prune-sst2, prune-stsb, prune-mrpc, nb201 once imported, …) or a file; repeat it for several."
+        about="A table by name (prune-sst2, prune-stsb, prune-mrpc, nb201 once imported, …), a file, or the folder of a "
+        "surrogate, with a slash in it; repeat it for several."
     )
     searcher: list[str] | None = option(
         None,
         f"{listed('searcher', 'bench')}; mo-rea:20 is one with a population of 20, mo-rea:20/5 one that draws samples of 5 "
         f"from it, bananas:path one with another encoding, local:path one with steps in an encoding, local+aimed one with half "
-        f"of its trials aimed at 10 to 70 % of the parameters. Repeat it for several; by default {', '.join(USUAL)}.",
+        f"of its trials aimed at 10 to 70 % of the parameters, local+svr one that stops trainings early "
+        f"({listed('extrapolator')}; local+svr:0.2/0.5: after a fifth, and half goes on). Repeat it for several; by default "
+        f"{', '.join(USUAL)}.",
     )
     objective: list[str] | None = option(
         None, "A column of the table to optimise, such as macs; repeat it for several. By default those that the table names."

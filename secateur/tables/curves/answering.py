@@ -35,7 +35,7 @@ class AnsweringTable(Table):
         drawn = surrogate.space.sample_many(DRAWN, generator(0, "reference"))
         different = {a.key: a for a in (*drawn, *architectures)}
         rows = surrogate.answers(list(different.values()))
-        given = {name: getattr(rows, name) for name in ("columns", "curves", "budgets", "seconds", "where")}
+        given = {name: getattr(rows, name) for name in ("columns", "curves", "budgets", "seconds", "final", "where")}
         return cls(rows.architectures, **given, surrogate=surrogate)
 
     def knowing(self, architectures: Sequence[Architecture]) -> AnsweringTable:
@@ -48,6 +48,10 @@ class AnsweringTable(Table):
         surrogate = self.surrogate
         assert surrogate is not None
         return lru_cache(KEPT)(lambda architecture, seed: surrogate.answers([architecture], seed))
+
+    def trained(self, seed: int) -> Table:
+        assert self.surrogate is not None
+        return self.surrogate.answers(self.architectures, seed)
 
     def asked(self, architecture: Architecture, seed: int | None = None) -> tuple[Table, int | None]:
         return self._answer(architecture, seed), None

@@ -45,10 +45,13 @@ class Reading:
         last = float(np.nanmax(table.table.budgets))
         for one in features:
             table.table.require(one.metric, one.budget)
-            if one.metric in curves and (one.budget is None or one.budget >= last):
-                raise ConfigurationError(
-                    f"the feature `{one}` is the end of a curve: give an early budget, as in {one.metric}@10."
-                )
+            if one.budget is None or one.budget >= last:
+                if one.metric in curves:
+                    raise ConfigurationError(
+                        f"the feature `{one}` is the end of a curve: give an early budget, as in {one.metric}@10."
+                    )
+                if one.metric in table.table.final:
+                    raise ConfigurationError(f"the feature `{one}` is known at the end of a training only.")
         space = whole(table.space)
         named = encoding or usual_encoding(space)
         if "/" in named:  # of a trained one: found from any folder later
@@ -68,12 +71,26 @@ def encoding_of(name: str, space: Space) -> Encoding:
 
 
 def known_curves(table: SearchTable, reading: Reading) -> Known:
-    """The trainings of a table. Raises DataError where curves have gaps, differ in length, or lack a feature."""
-    rows = table.table
-    check_whole(rows, reading.metrics)
+    """The trainings of a table, once each. Raises DataError where curves have gaps, differ in length, or lack a feature, and
+    where one training has two of them."""
+    check_whole(table.table, reading.metrics)
+    rows = different(table.table, reading.metrics)
     inputs = inputs_of(encoding_of(reading.encoding, table.space), rows.architectures, features_of(rows, reading.features))
     curves = np.stack([rows.curves[name] for name in reading.metrics], axis=1)
     return Known(inputs, curves, reading.metrics, np.ravel(rows._grid[0]), rows.keys)
+
+
+def different(table: Table, metrics: Sequence[str]) -> Table:
+    """A row per training: one may stand under several sources. Raises DataError where rows of one network and seed differ."""
+    kept: dict[tuple[str, int], int] = {}
+    for row, training in enumerate(zip(table.keys, table.seed.tolist(), strict=True)):
+        first = kept.setdefault(training, row)
+        if any(not np.array_equal(table.curves[name][first], table.curves[name][row]) for name in metrics):
+            raise DataError(
+                f"`{table.where}`: rows {first + 1} and {row + 1} are of one network with one seed, {training[1]}, and have "
+                "different curves. Give each training of a network its own `seed`."
+            )
+    return table if len(kept) == len(table) else table.take(list(kept.values()))
 
 
 def check_whole(table: Table, metrics: Sequence[str]) -> None:
@@ -84,10 +101,12 @@ def check_whole(table: Table, metrics: Sequence[str]) -> None:
         least, most = int(ends.min()), int(ends.max())
         row = int(np.argmin(ends)) + 1
         raise DataError(
-            f"`{table.where}`: curves must be equally long, and that of row {row} has {least} points where others have {most}."
+            f"`{table.where}`: curves must be equally long, and that of row {row} has {least} points where others have {most}. "
+            "Leave shorter ones out, or cut longer ones."
         )
     if (grid != grid[:1]).any() and not np.array_equal(grid, np.broadcast_to(grid[:1], grid.shape), equal_nan=True):
-        raise DataError(f"`{table.where}`: all curves must have values at the same budgets.")
+        row = int(np.flatnonzero((grid != grid[:1]).any(axis=1))[0]) + 1
+        raise DataError(f"`{table.where}`: all curves must have values at the same budgets; row {row} has others than row 1.")
     for name in metrics:
         gaps = np.argwhere(~np.isfinite(table.curves[name]))
         if len(gaps):

@@ -15,6 +15,7 @@ from secateur import __version__
 from secateur.architecture import Architecture, digest
 from secateur.catalogue import find
 from secateur.encodings import Encoding
+from secateur.encodings.learned import fingerprint
 from secateur.errors import ConfigurationError, MissingExtraError, SecateurError, StudyError, one_line
 from secateur.predictors.curves.ensemble import CurveEnsemble
 from secateur.predictors.curves.model import Ways
@@ -29,7 +30,7 @@ from secateur.tables.table import Table
 from secateur.writing import open_weights, remove, write_whole
 
 #: The layout of the folder and what its numbers mean: one that was written otherwise is not read.
-VERSION = 1
+VERSION = 2
 CARD, SCALARS = "surrogate.json", "scalars"
 #: The name of what a whole training takes.
 SECONDS = "seconds"
@@ -40,7 +41,8 @@ class CurveSurrogate:
     """Predicts the curves of a space's architectures, with noise where a seed is given; and further `scalars` without: the
     seconds of a training, and columns such as a latency, as logarithms.
 
-    `said` is what the card says of the table that it was fitted to: space, options, objectives, directions.
+    `said` is what the card says of the table that it was fitted to: space, options, objectives, directions, and which columns
+    hold at the end of a training only; the fingerprint of the encoding where it was trained, and how many inputs models read.
     """
 
     space: Space
@@ -77,6 +79,9 @@ class CurveSurrogate:
             "table": table.name,
             "trainings": len(known),
             "architectures": len(known.architectures),
+            "final": [name for name in scalars if name in table.table.final],
+            "trained": fingerprint(reading.encoding),
+            "inputs": known.inputs.shape[1],
         }
         return cls(whole(table.space), reading, ways, model, known.budgets, scalars, scalar_model, kept, seed)
 
@@ -115,6 +120,7 @@ class CurveSurrogate:
             self.budgets,
             told[:, self.scalars.index(SECONDS)] if SECONDS in self.scalars else None,
             seed=0 if seed is None else seed,
+            final=tuple(self.said["final"]),
             where="the surrogate",
         )
 
@@ -170,15 +176,34 @@ class CurveSurrogate:
             model = CurveEnsemble.read(folder, ways, int(card["members"]))
             scalar_model = find("regressor", ways.regressor).read(folder / SCALARS) if scalars else None
             budgets = np.asarray(card["budgets"], dtype=np.float64)
-            return cls(space, reading, ways, model, budgets, scalars, scalar_model, said, int(card["seed"]))
+            found = cls(space, reading, ways, model, budgets, scalars, scalar_model, said, int(card["seed"]))
+            lacking = [name for name in _SAID if name not in card]
         except (StudyError, MissingExtraError):
             raise
         except (KeyError, TypeError, ValueError, SecateurError) as error:
             raise StudyError(f"`{folder / CARD}` does not describe a surrogate: {one_line(error)}.") from error
+        if lacking:
+            raise StudyError(f"`{folder / CARD}` does not describe a surrogate: it lacks `{lacking[0]}`.")
+        if fingerprint(reading.encoding) != card["trained"]:
+            what = f"`{reading.encoding}` is another encoding than the one that the surrogate `{folder}` reads"
+            raise StudyError(f"{what}. Fit the surrogate again.")
+        if not found._fits(card["inputs"]):
+            raise StudyError(f"`{folder / CARD}` does not fit the models beside it. Fit the surrogate again.")
+        return found
+
+    def _fits(self, inputs: int) -> bool:
+        """Whether what the card says has the sizes of what the models read, as many `inputs`, and tell."""
+        read = inputs_of(self.encoding, [self.space.smallest()], np.zeros((1, len(self.reading.features))))
+        told = {(len(member.scale), member.steps) for member in self.model.members}
+        scalars = 0 if self.scalar_model is None else self.scalar_model.outputs
+        known = (read.shape[1], told, scalars)
+        return known == (inputs, {(len(self.reading.metrics), len(self.budgets))}, len(self.scalars))
 
 
 #: What of a table's metadata says which space it has.
 _TABLES = ("space", "options", "shape", "limits")
+#: What a card says in any case.
+_SAID = ("objectives", "maximise", "table", "trainings", "architectures", "final", "trained", "inputs")
 #: What of a card is the surrogate's own.
 _OWN = ("version", "secateur", "ways", "members", "metrics", "encoding", "features", "budgets", "scalars", "seed")
 

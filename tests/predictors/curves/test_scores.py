@@ -36,14 +36,11 @@ def test_residuals_of_known_processes() -> None:
     rng = generator(0, "residuals")
     white = Residuals(rng.standard_normal((2000, 40)))
     assert np.abs(white.autocorrelation()[1:5] + 1 / 40).max() < 0.02  # that of a mean that was taken from the same steps
-    assert np.abs(white.excess().mean()) < 0.05
     assert np.allclose(white.deviations(), 1, atol=0.1)
     walk = np.zeros((2000, 200))
     for step in range(1, 200):
         walk[:, step] = 0.8 * walk[:, step - 1] + rng.standard_normal(2000)
     assert abs(Residuals(walk[:, 50:]).autocorrelation()[1] - 0.8) < 0.05
-    heavy = Residuals(rng.standard_t(4, size=(5000, 3)))
-    assert heavy.excess().min() > 0.5
     bars, ends = white.histogram(3)
     assert len(bars) == BARS
     assert np.isclose((bars * np.diff(ends)).sum(), 1)

@@ -98,6 +98,14 @@ def test_what_has_reached_the_top_stays_near_it(begun: tuple[float, ...]) -> Non
     assert deviation < 0.1 * top
 
 
+@pytest.mark.parametrize(
+    ("values", "maximised"), [((200.0, 550.0), True), ((1.2, 1.35), True), ((-6.0, -4.0), True), ((0.4, -0.9), False)]
+)
+def test_values_that_are_no_accuracies_and_losses_below_0(values: tuple[float, ...], maximised: bool) -> None:
+    with pytest.raises(ConfigurationError, match=r"`wpm` extrapolates .* It cannot tell the end of"):
+        Wpm(np.arange(1.0, 9.0), 2, maximised=maximised).predict(np.zeros((1, 0)), np.array([values]))
+
+
 def test_one_per_cent_is_not_all_where_others_tell() -> None:
     wpm, begun = Wpm(np.arange(1.0, 21.0), 3, maximised=True), np.array([[1.0, 1.2, 1.3]])
     wpm.learn(np.zeros((1, 0)), np.linspace(1.0, 70.0, 20)[None])

@@ -13,6 +13,7 @@ import secateur
 from secateur.errors import ConfigurationError, DataError
 from secateur.predictors.curves.extrapolators import LastValue
 from secateur.rng import generator
+from secateur.runs.bench.extrapolation import Subject
 from secateur.tables.opening import open_table
 from secateur.testing.toy_curves import write_toy_curves
 
@@ -31,7 +32,8 @@ def test_ends_are_judged_by_the_formulas(table: Path, tmp_path: Path) -> None:
     found = bench(table, tmp_path)
     rows = {(row["share"], row["extrapolator"]): row for row in found.rows()}
     assert len(rows) == 4
-    known = open_table(str(table)).table.means
+    trained = open_table(str(table)).table
+    known = trained.take(trained.seed == 0)  # the first training of each network
     curves = known.curves["loss"]
     each = []
     for seed in range(3):
@@ -41,7 +43,7 @@ def test_ends_are_judged_by_the_formulas(table: Path, tmp_path: Path) -> None:
         model.learn(np.zeros((12, 0)), curves[learnt])
         means, _ = model.predict(np.zeros((28, 0)), curves[tested, :1])
         each.append((kendalltau(curves[tested, -1], means).statistic, np.sqrt(((means - curves[tested, -1]) ** 2).mean())))
-    row = rows[0.2, "last"]
+    row = rows[10 / 60, "last"]  # the point that is nearest to a fifth
     assert (row["kendall"], row["rmse"]) == pytest.approx(tuple(np.mean(each, axis=0)))
     assert (row["budget"], row["test"], row["seeds"]) == (10.0, 28, 3)
     assert rows[0.5, "last"]["budget"] == 30.0
@@ -50,6 +52,32 @@ def test_ends_are_judged_by_the_formulas(table: Path, tmp_path: Path) -> None:
     assert "over trainings known" in (tmp_path / "extrapolators.html").read_text()
     again = bench(table, tmp_path, workers=2)
     assert again.rows() == found.rows()
+
+
+def test_shares_that_end_at_one_point_are_one(table: Path, tmp_path: Path) -> None:
+    found = bench(table, tmp_path, share="10,15,20", extrapolator=["last"])
+    assert [row["share"] for row in found.rows()] == [10 / 60]
+
+
+def test_columns_are_told_beside_architectures(table: Path, tmp_path: Path) -> None:
+    plain, told = (
+        bench(table, tmp_path, extrapolator=["svr"], share="20", **more).rows()[0] for more in ({}, {"feature": ["latency"]})
+    )
+    assert plain["rmse"] != told["rmse"]
+    with pytest.raises(DataError, match="has no column `proxy`"):
+        bench(table, tmp_path, feature=["proxy"])
+    with pytest.raises(ConfigurationError, match="the feature `loss` is the end of a curve"):
+        bench(table, tmp_path, feature=["loss"])
+
+
+def test_of_a_surrogate_noisy_trainings_are_told(table: Path, tmp_path: Path) -> None:
+    to = tmp_path / "toys"
+    secateur.bench_surrogate_fit(str(table), metric=["loss"], components=2, to=to, progress=False)
+    opened = open_table(str(to))
+    known, expected = Subject(opened, "loss").known, opened.table
+    assert len(known) == len(expected)
+    apart = np.abs(known.curves[:, 0] - expected.curves["loss"])
+    assert 0.001 < apart.mean() < 0.05
 
 
 def test_what_cannot_be_compared(table: Path, tmp_path: Path) -> None:
@@ -63,6 +91,13 @@ def test_what_cannot_be_compared(table: Path, tmp_path: Path) -> None:
         bench(Path("prune-stsb"), tmp_path)
     with pytest.raises(ConfigurationError, match="unknown extrapolator `pfn`"):
         bench(table, tmp_path, extrapolator=["pfn"])
+
+    def one_point(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row |= {name: row[name][-1:] for name in ("budgets", "loss", "train_loss")}
+
+    with pytest.raises(DataError, match="has curves of one point: there is no beginning"):
+        bench(write_toy_curves(tmp_path / "one.parquet", one_point), tmp_path)
 
 
 def test_searchers_of_the_surrogates_own_kind_are_flagged(table: Path, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_folders_that_hold_no_surrogate_of_this_version(table: Any, tmp_path: Pa
     fitted(table()).write(tmp_path)
     card = json.loads((tmp_path / CARD).read_text())
     (tmp_path / CARD).write_text(json.dumps({**card, "version": 0}))
-    with pytest.raises(StudyError, match=r"of version 0, and version 1 is read here\. Fit the surrogate again"):
+    with pytest.raises(StudyError, match=r"of version 0, and version 2 is read here\. Fit the surrogate again"):
         CurveSurrogate.read(tmp_path)
     (tmp_path / CARD).write_text(json.dumps({**card, "space": "elsewhere"}))
     with pytest.raises(StudyError, match="does not describe a surrogate"):
@@ -137,7 +137,7 @@ def test_as_a_table_it_answers_for_all(table: Any, tmp_path: Path) -> None:
     fitted(table()).write(tmp_path / "toys")
     opened = open_table(str(tmp_path / "toys"))
     assert opened.name == "toys"
-    assert "a surrogate (svd-lgb-kde, version 1) of toys" in opened.about
+    assert "a surrogate (svd-lgb-kde, version 2) of toys" in opened.about
     assert type(opened.space).__name__ == "Decoder"
     rows = opened.table
     assert isinstance(rows, AnsweringTable)
@@ -175,13 +175,73 @@ def elsewhere(rows: list[dict[str, Any]]) -> None:
     [
         (gap, r"the curve `loss` of row 4 has no number at budget 30\. Curves with gaps cannot be learnt from"),
         (shorter, "curves must be equally long, and that of row 3 has 4 points where others have 6"),
-        (elsewhere, "all curves must have values at the same budgets"),
+        (elsewhere, "all curves must have values at the same budgets; row 3 has others than row 1"),
     ],
 )
 def test_curves_that_are_not_whole(table: Any, change: Any, said: str) -> None:
     opened = open_table(str(table(change)))
     with pytest.raises(DataError, match=said):
         known_curves(opened, Reading.of(opened))
+
+
+def test_what_holds_at_the_end_only_is_not_told_before(table: Any, tmp_path: Path) -> None:
+    """A perplexity that a table knows of whole trainings is no answer at an early budget, and nothing to learn from."""
+
+    def ended(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["perplexity"] = float(np.exp(row["loss"][-1] / 10))
+
+    path = write_toy_curves(tmp_path / "ended.parquet", ended, final=("perplexity",))
+    opened = open_table(str(path))
+    with pytest.raises(ConfigurationError, match="the feature `perplexity` is known at the end of a training only"):
+        Reading.of(opened, features=[Reported("perplexity")])
+    fitted(path, columns=["perplexity", "latency"]).write(tmp_path / "toys")
+    rows = open_table(str(tmp_path / "toys")).table
+    (network,) = rows.surrogate.space.sample_many(1, generator(3, "new"))
+    early, late = (TableEstimator(rows, ["perplexity"], budget=60.0).evaluate([network], at)[0] for at in (20.0, 60.0))
+    assert early.failure is not None
+    assert late.values["perplexity"] > 1
+    assert TableEstimator(rows, ["latency"], budget=60.0).evaluate([network], 20.0)[0].values["latency"] > 0
+
+
+def test_a_training_counts_once(table: Any) -> None:
+    """It may stand under two sources; but rows of one seed with different curves are a mistake."""
+
+    def twice(rows: list[dict[str, Any]]) -> None:
+        rows[:] = [{**row, "source": source} for row in rows for source in ("one", "two")]
+
+    opened = open_table(str(table(twice)))
+    known = known_curves(opened, Reading.of(opened))
+    assert (len(known), known.repeated) == (40, 0)
+
+    def unsaid(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            del row["seed"]
+
+    opened = open_table(str(table(unsaid, seeds=2)))
+    with pytest.raises(DataError, match=r"rows 1 and 2 are of one network with one seed, 0, .* Give each training"):
+        known_curves(opened, Reading.of(opened))
+
+
+def test_a_card_that_does_not_fit_its_models(table: Any, tmp_path: Path) -> None:
+    fitted(table(), columns=["latency"]).write(tmp_path)
+    card = json.loads((tmp_path / CARD).read_text())
+    wider = {**card, "options": {**card["options"], "layers": "1..5"}}
+    for changed in (
+        wider,
+        {**card, "metrics": ["loss"]},
+        {**card, "scalars": ["latency", "memory", "seconds"]},
+        {**card, "members": 0},
+    ):
+        (tmp_path / CARD).write_text(json.dumps(changed))
+        with pytest.raises(StudyError, match="does not fit the models beside it"):
+            CurveSurrogate.read(tmp_path)
+    (tmp_path / CARD).write_text(json.dumps({**card, "trained": "another"}))
+    with pytest.raises(StudyError, match="`vector` is another encoding than the one"):
+        CurveSurrogate.read(tmp_path)
+    (tmp_path / CARD).write_text(json.dumps({name: card[name] for name in card if name != "table"}))
+    with pytest.raises(StudyError, match="it lacks `table`"):
+        CurveSurrogate.read(tmp_path)
 
 
 def test_what_the_table_lacks(table: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from secateur.report.text_table import table_blocks
 from secateur.runs.bench.surrogate.settings import FitSettings
 from secateur.runs.progress import Progress
 from secateur.spaces.base import Space
+from secateur.tables.curves.material import known_curves
 from secateur.tables.curves.surrogate import CARD, CurveSurrogate
 from secateur.tables.opening import open_table
 from secateur.writing import check_writable
@@ -60,7 +62,9 @@ def fit(table: str, settings: FitSettings, progress: Progress) -> FittedSurrogat
     opened = open_table(table)
     check_writable(s.to)
     with progress.bar("fitting") as advance:
-        made = CurveSurrogate.fitted(opened, s.reading(opened), s.ways, columns=s.column or (), members=s.members, seed=s.seed)
+        reading = s.reading(opened)
+        ways = s.ways(known_curves(opened, reading).repeated)
+        made = CurveSurrogate.fitted(opened, reading, ways, columns=s.column or (), members=s.members, seed=s.seed)
         advance(1, 1)
     made.write(s.to)
     return FittedSurrogate(s.to, made)
@@ -79,7 +83,7 @@ class Answer:
     values: dict[str, float]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per budget: each metric, and the ends of the band in which nine of ten trainings lie."""
+        """A row per budget: each metric, and the ends of the band in which nine of ten trainings lie by the model of noise."""
         found = []
         for place, budget in enumerate(self.budgets):
             row: dict[str, Any] = {"budget": budget}
@@ -129,6 +133,8 @@ def _architecture(space: Space, text: str) -> Architecture:
         if not text.lstrip().startswith("{"):
             said = checked(text, ConfigurationError).read_text(encoding="utf-8")
         found = json.loads(said)
+        if (named := found.get("space", space.name)) != space.name:
+            raise ConfigurationError(f"it is of the space `{named}`")
         return space.make(found.get("choices", found))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigurationError) as error:
         what = f"the JSON of an architecture of `{space.name}`"
@@ -143,6 +149,8 @@ def _features(made: CurveSurrogate, told: Sequence[str]) -> np.ndarray | None:
         name, _, value = text.partition("=")
         try:
             known[name] = float(value)
+            if not math.isfinite(known[name]):
+                raise ValueError(value)
         except ValueError:
             example = wanted[0] if wanted else "loss@250"
             raise ConfigurationError(f"`told` must be a name and a number such as {example}=3.5, got `{text}`.") from None

@@ -14,6 +14,7 @@ from secateur.catalogue import find
 from secateur.encodings.learned import fingerprint
 from secateur.predictors.curves.known import Known
 from secateur.predictors.curves.model import CurveModel, Ways
+from secateur.predictors.curves.noise import BAND
 from secateur.predictors.curves.scores import divergence
 from secateur.rng import generator
 from secateur.tables.curves.material import Reading, known_curves
@@ -60,11 +61,12 @@ class Judgement:
     def cell(self) -> str:
         """A digest of all that its result depends on."""
         asked = (self.compressor, self.regressor, tuple(self.noises), self.components, self.draws, self.fold)
-        return digest("judgement 1", self.subject.fingerprint, str(asked))
+        return digest("judgement 2", self.subject.fingerprint, str(asked))
 
     def run(self) -> list[dict[str, Any]]:
         """A row per network held out and metric: its true curve (the mean over its trainings), the predicted one, and by noise
-        the deviation at each step and the divergence of drawn trainings from true ones, where there are several."""
+        the deviation at each step, the share of its trainings within the band of nine of ten, and the divergence of drawn
+        trainings from true ones, where there are several."""
         learnt, held_out = self.subject.folds[self.fold]
         seed = self.subject.seed
         ways = Ways(self.compressor, self.regressor, self.noises[0], self.components)
@@ -79,11 +81,14 @@ class Judgement:
         rows = []
         for place, (key, trainings) in enumerate(held_out.architectures.items()):
             diverged = self._diverged(noises, means.inputs[place], predicted[place], held_out.curves[trainings], key)
+            lacking = np.abs(held_out.curves[trainings] - predicted[place])
             for number, metric in enumerate(held_out.metrics):
                 row = {**said, "metric": metric, "key": key, "trainings": len(trainings)}
                 row |= {"true": means.curves[place, number].tolist(), "predicted": predicted[place, number].tolist()}
                 for name in self.noises:
-                    row[f"deviation {name}"] = deviations[name][place, number].tolist()
+                    deviation = deviations[name][place, number]
+                    row[f"deviation {name}"] = deviation.tolist()
+                    row[f"within {name}"] = (lacking[:, number] <= BAND * deviation).mean(axis=0).tolist()
                     row[f"divergence {name}"] = diverged[name][number].tolist() if name in diverged else None
                 rows.append(row)
         return rows

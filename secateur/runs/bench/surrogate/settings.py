@@ -10,6 +10,7 @@ from typing import Any
 from secateur.catalogue import check_encoding, explained, listed, names
 from secateur.paths import no_folder
 from secateur.predictors.curves.model import Ways
+from secateur.predictors.curves.noise import KernelDensity, Seeds
 from secateur.runs.bench.asked import faults
 from secateur.runs.bench.problem import measure
 from secateur.runs.settings import SearchRunSettings
@@ -20,6 +21,8 @@ from secateur.tables.searchable import SearchTable
 
 #: The text's three noise models; `seeds` needs trainings with several seeds.
 NOISES = ("kde", "deviation", "window")
+#: Networks with several seeds that are enough to learn noise from.
+REPEATED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,11 @@ class FitSettings(CurveSettings):
 
     compressor: str = option("svd", f"{explained('compressor')}.", known=names("compressor"))
     regressor: str = option("lgb", f"{explained('regressor')}.", known=names("regressor"))
-    noise: str = option("kde", f"{explained('noise')}.", known=names("noise"))
+    noise: str | None = option(
+        None,
+        f"{explained('noise')}. By default seeds where at least {REPEATED} networks were trained with several, else kde.",
+        known=names("noise"),
+    )
     members: int = option(1, "Models, each of nine tenths of the networks; their mean counts.", least=1, most=100)
     column: list[str] | None = option(
         None,
@@ -72,9 +79,10 @@ class FitSettings(CurveSettings):
     def contradictions(self) -> list[str]:
         return super().contradictions() + no_folder(self.to)
 
-    @property
-    def ways(self) -> Ways:
-        return Ways(self.compressor, self.regressor, self.noise, self.components)
+    def ways(self, repeated: int) -> Ways:
+        """The parts of a model of a table in which so many networks were trained with several seeds."""
+        noise = self.noise or (Seeds.name if repeated >= REPEATED else KernelDensity.name)
+        return Ways(self.compressor, self.regressor, noise, self.components)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, norm
 from sklearn.metrics import r2_score
 
 import secateur
@@ -29,7 +29,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 @pytest.fixture(scope="module")
 def folder(table: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("surrogate") / "toys"
-    made = secateur.bench_surrogate_fit(str(table(seeds=2)), metric=["loss"], noise="seeds", to=to, progress=False)
+    made = secateur.bench_surrogate_fit(str(table(seeds=2)), metric=["loss"], to=to, progress=False)
     assert "svd-lgb-seeds of 80 trainings of 40 networks; curves of 6 points (loss)" in str(made)
     assert f"bench search --table {to}" in str(made)
     return to
@@ -54,6 +54,8 @@ def test_questions_that_cannot_be_answered(folder: Path, table: Any, tmp_path: P
     for text in ('{"width": 3}', "{", '{"choices": 4}', "missing.json", "[1]"):
         with pytest.raises(ConfigurationError, match="must be the JSON of an architecture of `decoder`"):
             secateur.bench_surrogate_query(folder, text)
+    with pytest.raises(ConfigurationError, match="it is of the space `nasbench201`"):
+        secateur.bench_surrogate_query(folder, f'{{"space": "nasbench201", "choices": {NETWORK}}}')
     with pytest.raises(ConfigurationError, match="outside the bounds of the space `decoder`"):
         secateur.bench_surrogate_query(folder, NETWORK.replace("[32, 48]", "[32, 72]"))
     with pytest.raises(ConfigurationError, match=r"does not read `loss@10`\. It reads: architectures alone"):
@@ -61,11 +63,13 @@ def test_questions_that_cannot_be_answered(folder: Path, table: Any, tmp_path: P
     with pytest.raises(StudyError, match="holds no surrogate"):
         secateur.bench_surrogate_query(tmp_path, NETWORK)
     made = secateur.bench_surrogate_fit(str(table()), feature=["loss@10"], to=tmp_path / "early", progress=False)
+    assert made.surrogate.ways.noise == "kde", "there is one training of each network"
     assert "bench surrogate query" in str(made)
     with pytest.raises(ConfigurationError, match="give --told loss@10=NUMBER"):
         secateur.bench_surrogate_query(tmp_path / "early", NETWORK)
-    with pytest.raises(ConfigurationError, match=r"such as loss@10=3\.5, got `loss@10=much`"):
-        secateur.bench_surrogate_query(tmp_path / "early", NETWORK, told=["loss@10=much"])
+    for said in ("much", "nan", "inf"):
+        with pytest.raises(ConfigurationError, match=rf"such as loss@10=3\.5, got `loss@10={said}`"):
+            secateur.bench_surrogate_query(tmp_path / "early", NETWORK, told=[f"loss@10={said}"])
     assert secateur.bench_surrogate_query(tmp_path / "early", NETWORK, told=["loss@10=9"]).curves["loss"][0] > 0
 
 
@@ -76,7 +80,7 @@ def test_a_fitted_surrogate_is_searched(folder: Path, tmp_path: Path) -> None:
     assert all(row["regret"] >= 0 for row in rows)
     at_end = {row["searcher"]: row["regret"] for row in rows if row["simulated_seconds"] == 60_000}
     assert at_end["local"] < at_end["random"]
-    assert any("a surrogate (svd-lgb-seeds, version 1)" in note for note in found.said())
+    assert any("a surrogate (svd-lgb-seeds, version 2)" in note for note in found.said())
     frame = found.frame
     assert frame.groupby(["key", "seed", "budget"])["loss"].nunique().max() == 1
     again = frame.groupby(["key", "budget"])["loss"].nunique()
@@ -104,6 +108,13 @@ def test_every_combination_is_judged_on_networks_held_out(table: Any, tmp_path: 
     assert row["r2"] == pytest.approx(r2_score(true, predicted))
     assert row["kendall_final"] == pytest.approx(kendalltau(true[:, -1], predicted[:, -1]).statistic)
     assert row["repeated"] == 40
+    trainings = open_table(str(path)).table
+    told = {
+        key: (np.array(p), np.array(d)) for key, p, d in zip(one["key"], one["predicted"], one["deviation kde"], strict=True)
+    }
+    lacking = [np.abs(c - told[key][0]) / told[key][1] for key, c in zip(trainings.keys, trainings.curves["loss"], strict=True)]
+    inside = np.stack(lacking) <= norm.ppf(0.95)
+    assert (row["within"], row["within_final"]) == pytest.approx((inside.mean(), inside[:, -1].mean()))
     noisy = {r["noise"]: r["kl"] for r in rows if (r["compressor"], r["regressor"]) == ("svd", "lgb")}
     assert noisy["seeds"] > 0
     assert found.best["r2"] == max(r["r2"] for r in rows)
