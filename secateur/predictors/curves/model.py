@@ -56,7 +56,7 @@ class CurveModel:
         if len(known.architectures) < LEAST:
             raise ConfigurationError(f"curves of at least {LEAST} architectures are needed, got {len(known.architectures)}.")
         scale = scale_of(known.curves)
-        scaled = (known.curves / scale[:, None]).reshape(len(known), -1)
+        scaled = _scaled(known.curves, scale)
         compressing, regression = find("compressor", ways.compressor), find("regressor", ways.regressor)
         components = ways.components or best_components(known, ways, seed)
         compressor = compressing.fitted(scaled, components, seed)
@@ -115,13 +115,17 @@ def scale_of(curves: np.ndarray) -> np.ndarray:
 def compressed(known: Known, compressor: str, components: int, seed: int = 0) -> np.ndarray:
     """Curves (n, m, b) as they come back from a compression that is fitted to them."""
     scale = scale_of(known.curves)
-    scaled = (known.curves / scale[:, None]).reshape(len(known), -1)
-    return _rebuilt(find("compressor", compressor).fitted(scaled, components, seed), known.curves, scale)
+    fitted = find("compressor", compressor).fitted(_scaled(known.curves, scale), components, seed)
+    return _rebuilt(fitted, known.curves, scale)
+
+
+def _scaled(curves: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Curves (n, m, b) as they are compressed: metrics divided by their deviation, behind each other (n, m · b)."""
+    return np.asarray((curves / scale[:, None]).reshape(len(curves), -1))
 
 
 def _rebuilt(compressor: Compressor, curves: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    scaled = (curves / scale[:, None]).reshape(len(curves), -1)
-    return np.asarray(compressor.expand(compressor.compress(scaled)).reshape(curves.shape) * scale[:, None])
+    return np.asarray(compressor.expand(compressor.compress(_scaled(curves, scale))).reshape(curves.shape) * scale[:, None])
 
 
 def best_components(known: Known, ways: Ways, seed: int) -> int:
@@ -134,10 +138,10 @@ def best_components(known: Known, ways: Ways, seed: int) -> int:
     parts = known.folds(FOLDS, order)
     most = min(MOST, known.flat.shape[1], *(len(learnt) for learnt, _ in parts))
     tried = range(1, most + 1) if ways.compressor == "svd" else sorted({min(n, most) for n in (2, 4, 6, 9)})
-    scale = scale_of(known.curves)[:, None]
+    scale = scale_of(known.curves)
     errors = np.zeros(len(tried))
     for learnt, held_out in parts:
-        curves, wanted = ((part.curves / scale).reshape(len(part), -1) for part in (learnt, held_out))
+        curves, wanted = (_scaled(part.curves, scale) for part in (learnt, held_out))
         if ways.compressor == "svd":
             compressor = compressing.fitted(curves, most, seed)
             codes = regression.fitted(learnt.inputs, compressor.compress(curves), seed).predict(held_out.inputs)

@@ -104,8 +104,9 @@ def check_whole(table: Table, metrics: Sequence[str]) -> None:
             f"`{table.where}`: curves must be equally long, and that of row {row} has {least} points where others have {most}. "
             "Leave shorter ones out, or cut longer ones."
         )
-    if (grid != grid[:1]).any() and not np.array_equal(grid, np.broadcast_to(grid[:1], grid.shape), equal_nan=True):
-        row = int(np.flatnonzero((grid != grid[:1]).any(axis=1))[0]) + 1
+    others = ((grid != grid[:1]) & np.isfinite(grid)).any(axis=1)
+    if others.any():
+        row = int(np.argmax(others)) + 1
         raise DataError(f"`{table.where}`: all curves must have values at the same budgets; row {row} has others than row 1.")
     for name in metrics:
         gaps = np.argwhere(~np.isfinite(table.curves[name]))

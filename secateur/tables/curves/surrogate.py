@@ -23,7 +23,7 @@ from secateur.predictors.curves.regressors import Regressor
 from secateur.rng import generator
 from secateur.spaces.base import Space
 from secateur.spaces.pool import whole
-from secateur.tables.curves.material import Reading, encoding_of, inputs_of, known_curves
+from secateur.tables.curves.material import Reading, different, encoding_of, inputs_of, known_curves
 from secateur.tables.parquet import space_of
 from secateur.tables.searchable import Reported, SearchTable
 from secateur.tables.table import Table
@@ -68,7 +68,7 @@ class CurveSurrogate:
     ) -> Self:
         """Fitted to all trainings of a table. Raises DataError, ConfigurationError."""
         known = known_curves(table, reading)
-        scalars, targets = _scalars(table.table, columns)
+        scalars, targets = _scalars(different(table.table, reading.metrics), columns)
         regression = find("regressor", ways.regressor)
         scalar_model = regression.fitted(known.inputs, targets, seed) if scalars else None
         model = CurveEnsemble.fitted(known, ways, members, seed)

@@ -213,6 +213,10 @@ def test_a_training_counts_once(table: Any) -> None:
     opened = open_table(str(table(twice)))
     known = known_curves(opened, Reading.of(opened))
     assert (len(known), known.repeated) == (40, 0)
+    drawn = opened.space.sample_many(6, generator(2, "drawn"))
+    one, two = (fitted(path, columns=["latency"]).answers(drawn) for path in (table(), opened.table.where))
+    assert np.array_equal(one.curves["loss"], two.curves["loss"])
+    assert np.array_equal(one.column("latency"), two.column("latency"))
 
     def unsaid(rows: list[dict[str, Any]]) -> None:
         for row in rows:
