@@ -162,8 +162,8 @@ class SurrogateStudy(Told):
 
 def _residuals_said() -> str:
     return (
-        "What compression lacks of trainings. The models of noise take it to be normal (left), alike for "
-        "all networks, and, but for the kernel density, independent from point to point (right)."
+        "What compression lacks of trainings. The models of noise take it to be normal (histograms), alike for all networks, "
+        "and, but for the kernel density, independent from point to point (autocorrelation)."
     )
 
 
