@@ -5,8 +5,8 @@
     python recipes/nasbenchx11/standard.py real --model MINILM --data glue/sst2 --to runs/real         # → real.csv
 
 `train` is a real run, in which every candidate is measured on its way, and goes on: `--stop-early last:0.4/1`. `replay` lets
-searches draw these trainings in many orders, at equal time, and stop them or not. `real` has two runs of the same candidates,
-one of which stops.
+searches draw these trainings in many orders, at equal time, and stop them or not. `real` has runs of the same candidates,
+one of which stops none of them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ KEEPS, SHARES = (0.3, 0.5), (0.2, 0.4)
 SEEDS = 50
 #: Whole trainings that a search has time for.
 TRAININGS = 16
-#: Of the two real runs: candidates, and which share of the layers' parameters a network may have.
+#: Of the real runs: candidates, and which share of the layers' parameters a network may have.
 REAL, LEVELS = 24, (0.3, 0.5, 1.0)
+#: Enough for all candidates, each of which may go on; by the last value for those, too, that saved epochs pay for.
+TRIALS = {"none": REAL, "last": 3 * REAL, "svr": 2 * REAL}
 
 
 def train(model: str, data: str, to: Path, device: str) -> None:
@@ -86,32 +88,38 @@ def replay(folder: Path) -> None:
         replace_rows(HERE / "standard.csv", rows, ("objectives",))
 
 
-def real(model: str, data: str, to: Path, device: str, examples: int, epochs: int) -> None:
-    """Two runs of the same random candidates, one of them with `--stop-early last`: what each had found when the first REAL
-    candidates were done, and what the one that stops had found in as many epochs as the other took. Each part of a training
-    is a trial there."""
-    given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": epochs, "aimed": 0.0}
+def real(
+    model: str, data: str, to: Path, device: str, examples: int, epochs: int, seed: int, stop_early: Sequence[str]
+) -> None:
+    """Runs of the same random candidates: one that stops none of them, and one for each way to stop. What each had found when
+    the first REAL candidates were done, and what the one that stops by the last value had found in as many epochs as the
+    first took. Each part of a training is a trial there."""
+    given: dict[str, Any] = {"method": "standard", "searcher": "random", "trial_epochs": epochs, "aimed": 0.0, "seed": seed}
     given |= {"epochs": 2, "polish": False, "measure": False, "max_train": examples, "max_validation": 400, "max_test": 100}
     given |= {"max_length": 64, "device": device}
-    found: dict[str, list[Any]] = {}
-    for way, trials in (("none", REAL), ("last", 3 * REAL)):
-        folder = to / f"{Path(data).name}-{examples}-{epochs}-{way}"
+    which = {"task": Path(data).name, "examples": examples, "epochs of each": epochs, "seed": seed}
+    candidates: list[str] = []
+    spent = 0.0
+    for way in ("none", *stop_early):
+        folder = to / f"{Path(data).name}-{examples}-{epochs}-{seed}-{way}"
         if (folder / "config.yaml").exists():
             run = secateur.resume(folder, progress=False)
         else:
             early = {} if way == "none" else {"stop_early": way}
-            run = secateur.prune(model, data, **given, **early, trials=trials, to=folder, progress=False)
-        found[way] = list(done(run.trials, epochs))
-    whole = run.unpruned["body_parameters"]
-    ends = {"none": found["none"], "last": [one for one in found["last"] if one["candidate"] < REAL]}
-    spent = sum(one["epochs"] for one in ends["none"])
-    if found["last"][-1]["epochs so far"] < spent:
-        raise SystemExit(f"The run that stops ended after {found['last'][-1]['epochs so far']:g} of {spent:g} epochs.")
-    ends["last, as many epochs"] = [one for one in found["last"] if one["epochs so far"] <= spent]
-    which = {"task": Path(data).name, "examples": examples, "epochs of each": epochs}
-    rows = [{**which, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]
-    assert [one["key"] for one in ends["last"] if one["begins"]] == [one["key"] for one in ends["none"]]
-    replace_rows(HERE / "real.csv", rows, tuple(which))
+            run = secateur.prune(model, data, **given, **early, trials=TRIALS[way], to=folder, progress=False)
+        found = list(done(run.trials, epochs))
+        ends = {way: [one for one in found if one["candidate"] < REAL]}
+        if way == "none":
+            candidates, spent = [one["key"] for one in found], sum(one["epochs"] for one in found)
+        assert [one["key"] for one in ends[way] if one["begins"]] == candidates
+        if way == "last":
+            if found[-1]["epochs so far"] < spent:
+                print(f"The run that stops ended after {found[-1]['epochs so far']:g} of {spent:g} epochs.")
+            else:
+                ends["last, as many epochs"] = [one for one in found if one["epochs so far"] <= spent]
+        whole = run.unpruned["body_parameters"]
+        rows = [{**which, "stopping": name, **_summary(some, whole)} for name, some in ends.items()]
+        replace_rows(HERE / "real.csv", rows, (*which, "stopping"))
 
 
 def done(trials: Sequence[Any], epochs: float) -> Iterator[dict[str, Any]]:
@@ -162,6 +170,8 @@ if __name__ == "__main__":
         if name == "real":
             one.add_argument("--examples", type=int, default=1500)
             one.add_argument("--epochs", type=int, default=EPOCHS)
+            one.add_argument("--seed", type=int, default=0)
+            one.add_argument("--stop-early", nargs="+", default=["last", "svr"], choices=["last", "svr"])
     verbs.add_parser("replay").add_argument("folder", type=Path)
     asked = vars(parser.parse_args())
     {"train": train, "replay": replay, "real": real}[asked.pop("verb")](**asked)

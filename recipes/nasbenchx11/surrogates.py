@@ -18,7 +18,7 @@ import secateur
 #: The text's three models of noise, and ours.
 NOISES = ["kde", "deviation", "window", "seeds"]
 KEPT = ("compressor", "regressor", "noise", "networks", "repeated", "components")
-KEPT += ("r2", "r2_final", "kendall", "kendall_final", "kl", "kl_final")
+KEPT += ("r2", "r2_final", "kendall", "kendall_final", "kl", "kl_final", "within", "within_final")
 
 
 def main(folder: str, table: str = TABLE) -> None:

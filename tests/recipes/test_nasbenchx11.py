@@ -45,19 +45,26 @@ def test_what_the_text_says_of_searches() -> None:
     corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "trained"}
     assert len(corrected) == 78
     plain = ("local", "mo-rea:20/10", "bananas")
-    saved = {at: [1 - found[f"{one}+svr:0.2/0.5", at] / found[one, at] for one in plain] for at in ("0.25", "0.5")}
-    told = [round(100 * f(saved[at])) for at in ("0.25", "0.5") for f in (min, max)]
-    assert told == [8, 46, 21, 32]
-    ends = {one: (round(found[one, "1"], 4), round(found[f"{one}+svr:0.2/0.5", "1"], 4)) for one in plain}
-    assert ends == {"local": (0.0062, 0.0024), "mo-rea:20/10": (0.0060, 0.0025), "bananas": (0.0011, 0.0010)}
-    assert [round(corrected[one, f"{one}+svr:0.2/0.5"], 2) for one in plain[:2]] == [0.02, 0.69]
-    assert all(corrected[one, f"{one}+wpm:0.2/0.5"] > 0.5 for one in plain)
-    assert [round(found[f"{one}+wpm:0.2/0.5", "1"], 4) for one in plain[1:]] == [0.0049, 0.0040]
-    assert found["local+wpm:0.2/0.5", "1"] == pytest.approx(found["local", "1"], abs=0.0005)
-    assert min(found, key=lambda key: (key[1] != "1", found[key])) == ("bananas+svr:0.2/0.5", "1")
+    told = {}
+    for way in ("svr", "wpm"):
+        saved = {at: [1 - found[f"{one}+{way}:0.2/0.5", at] / found[one, at] for one in plain] for at in ("0.25", "0.5", "1")}
+        told[way] = [round(100 * f(saved[at])) for at in ("0.5", "1") for f in (min, max)]
+        assert 0.19 < min(saved["0.25"][:2]) < max(saved["0.25"][:2]) < 0.25
+        assert saved["0.25"][2] < 0
+    assert told == {"svr": [15, 39, 59, 68], "wpm": [20, 31, 53, 83]}
+    ways = ("", "+svr:0.2/0.5", "+wpm:0.2/0.5")
+    ends = {one: [round(found[f"{one}{way}", "1"], 4) for way in ways] for one in plain}
+    assert ends == {
+        "local": [0.0051, 0.0020, 0.0020],
+        "mo-rea:20/10": [0.0041, 0.0017, 0.0019],
+        "bananas": [0.0014, 0.0005, 0.0003],
+    }
+    sure = [[round(corrected[one, f"{one}{way}"], 2) for way in ways[1:]] for one in plain]
+    assert sure == [[0.01, 0.01], [0.38, 0.64], [1, 1]]
+    assert min(found, key=lambda key: (key[1] != "1", found[key])) == ("bananas+wpm:0.2/0.5", "1")
     assert found["hyperband", "0.25"] == min(regret for (_, share), regret in found.items() if share == "0.25")
-    assert found["bohb", "1"] == pytest.approx(found["local+svr:0.2/0.5", "1"], abs=0.0002)
-    assert round(found["local+gp:0.2/0.5", "1"], 4) == 0.0061
+    assert found["bohb", "1"] == pytest.approx(found["bananas", "1"], abs=0.0002)
+    assert round(found["local+gp:0.2/0.5", "1"], 4) == 0.0025
 
 
 def test_what_the_text_says_of_searches_on_the_surrogate() -> None:
@@ -65,18 +72,19 @@ def test_what_the_text_says_of_searches_on_the_surrogate() -> None:
     first = {name: regret for (name, share), regret in found.items() if share == "0.25"}
     assert all(2 * first["local"] < regret for name, regret in first.items() if not name.startswith("local"))
     assert all(abs(found[f"local{one}", "1"] - found["local", "1"]) < 0.001 for one in ("+svr:0.2/0.5", "+gp:0.2/0.5"))
-    assert (round(found["mo-rea:20/10", "1"], 4), round(found["mo-rea:20/10+svr:0.2/0.5", "1"], 4)) == (0.0387, 0.0299)
+    assert (round(found["mo-rea:20/10", "1"], 4), round(found["mo-rea:20/10+svr:0.2/0.5", "1"], 4)) == (0.0314, 0.0233)
     corrected = {(r["first"], r["second"]): float(r["corrected"]) for r in rows("pairs.csv") if r["table"] == "surrogate"}
-    assert round(corrected["mo-rea:20/10", "mo-rea:20/10+svr:0.2/0.5"], 2) == 0.11
+    assert round(corrected["mo-rea:20/10", "mo-rea:20/10+svr:0.2/0.5"], 2) == 0.06
+    assert found["hyperband", "1"] == pytest.approx(found["mo-rea:20/10+svr:0.2/0.5", "1"], abs=0.001)
 
 
 def test_what_the_text_says_of_when_to_extrapolate() -> None:
     found = {(r["table"], r["searcher"], r["share"]): float(r["regret"]) for r in rows("few.csv")}
     for at in ("0.25", "0.5", "1"):
         for plain in ("local", "mo-rea:20/10"):
-            early = [found["trained", f"{plain}+svr:{few}/0.5", at] for few in ("0.1", "0.2")]
+            early = [found["trained", f"{plain}+svr:{few}/0.5", at] for few in ("0.05", "0.1", "0.2")]
             late = found["trained", f"{plain}+svr:0.4/0.5", at]
-            assert max(early) < late < found["trained", plain, at]
+            assert max(early) < min(late, found["trained", plain, at])
         evolution = [found["surrogate", f"mo-rea:20/10+svr:{few}/0.5", at] for few in ("0.05", "0.1", "0.2", "0.4")]
         assert max(evolution) < found["surrogate", "mo-rea:20/10", at]
     ends = {row["searcher"]: row for row in rows("few.csv") if (row["table"], row["share"]) == ("trained", "1")}
@@ -110,9 +118,7 @@ def test_what_the_text_says_of_models() -> None:
     assert len(found) == 2 * 3 * 4
     for compressor in ("svd", "vae"):
         r2 = {regressor: float(found[compressor, regressor, "kde"]["r2"]) for regressor in ("lgb", "xgb", "mlp")}
-        assert r2["lgb"] == pytest.approx(r2["xgb"], abs=0.002)
-        assert r2["lgb"] - r2["mlp"] > 0.03
-        assert round(r2["lgb"], 3) == {"svd": 0.988, "vae": 0.986}[compressor]
+        assert [round(value, 3) for value in r2.values()] == {"svd": [0.988, 0.987, 0.938], "vae": [0.980, 0.984, 0.937]}[compressor]
         for regressor in r2:
             mine = {noise: float(found[compressor, regressor, noise]["kl_final"]) for noise in ("kde", "deviation", "window")}
             assert (min(mine, key=mine.__getitem__) == "kde") == (compressor == "vae" or regressor == "mlp")
@@ -120,26 +126,27 @@ def test_what_the_text_says_of_models() -> None:
             assert min(told, key=told.__getitem__) == "seeds"
             own = {noise: kl for noise, kl in told.items() if noise != "seeds"}
             assert (min(own, key=own.__getitem__) == "window") == (compressor == "svd")
-    assert [round(float(found["svd", "lgb", noise]["kl"]), place) for noise, place in (("kde", 0), ("seeds", 1))] == [225, 1.8]
-    assert round(float(found["vae", "lgb", "kde"]["kl"]), 1) == 2.7
+    assert [round(float(found["svd", "lgb", noise]["kl"]), place) for noise, place in (("kde", 0), ("seeds", 1))] == [244, 1.5]
+    assert round(float(found["svd", "lgb", "seeds"]["kl_final"]), 1) == 1.1
+    assert [round(100 * float(found["svd", "lgb", noise]["within"])) for noise in ("seeds", "kde")] == [64, 24]
     numbers = [float(row["components"]) for row in found.values()]
-    assert 5 <= min(numbers) < max(numbers) < 8.5
+    assert 4.5 < min(numbers) < max(numbers) < 9.5
     table = open_table("curves-wikitext2").table
     assert {row["networks"] for row in found.values()} == {str(table.distinct)}
-    twice = next(iter({row["repeated"] for row in found.values()}))
+    (repeated,) = {row["repeated"] for row in found.values()}
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"{len(table)} trainings of {table.distinct} GPT-2 decoders" in text
-    assert f"{twice} networks were trained with two seeds" in text
+    assert f"{repeated} networks were trained with five seeds" in text
 
 
 def test_what_the_text_says_of_extrapolators() -> None:
     mine = [row for row in rows("extrapolators.csv") if row["table"] == "curves-wikitext2"]
     by = {(r["extrapolator"], r["share"], r["train"]): float(r["kendall"]) for r in mine}
-    assert [round(by[name, "0.2", "20"], 2) for name in ("svr", "wpm", "last")] == [0.82, 0.77, 0.61]
+    assert [round(by[name, "0.2", "20"], 2) for name in ("svr", "wpm", "last")] == [0.83, 0.77, 0.61]
     assert round(by["svr", "0.2", "100"], 2) == 0.89
     assert [round(by["gp", share, "100"], 2) for share in ("0.1", "0.2")] == [0.91, 0.92]
     assert all(by["gp", share, train] > by["svr", share, train] for share in ("0.1", "0.2", "0.4") for train in ("50", "100"))
-    assert all(by["gp", share, "20"] < by["svr", share, "20"] for share in ("0.2", "0.4"))
+    assert all(by["gp", share, "20"] == pytest.approx(by["svr", share, "20"], abs=0.01) for share in ("0.1", "0.2", "0.4"))
     assert [round(by[name, "0.1", "20"], 2) for name in ("wpm", "last")] == [0.44, 0.49]
     within = {(r["extrapolator"], r["share"]): float(r["within_1"]) for r in mine}
     assert within["wpm", "0.2"] < 0.1
@@ -200,7 +207,7 @@ def test_what_the_text_says_of_tiny_decoders() -> None:
         said = {"svr": "LcSVR", "wpm": "WPM", "gp": "a Gaussian process"}[better]
         assert f"{found[stops, '1']:.4f} with {said} (p = {corrected[plain, stops]:.2f}" in text
     halfway = [round(found[one, "0.5"], 4) for one in ("bananas", "bananas+svr:0.2/0.5", "bananas+wpm:0.2/0.5")]
-    assert halfway == [0.0015, 0.0006, 0.0005]
+    assert halfway == [0.0015, 0.0006, 0.0010]
     assert all(corrected["bananas", f"bananas+{way}:0.2/0.5"] == 1 for way in ("svr", "wpm"))
     assert min((regret, name) for (name, at), regret in found.items() if at == "0.25")[1] == "bohb"
 
