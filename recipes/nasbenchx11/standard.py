@@ -72,7 +72,7 @@ def replay(folder: Path) -> None:
     from secateur.tables.opening import open_table
 
     seconds = round(TRAININGS * Problem.of(open_table(str(TABLE)), ["error"], None, ()).mean_seconds)
-    ways = [f"random+{one}:{few}/{keep}" for one in ("last", "svr", "gp") for few in SHARES for keep in KEEPS]
+    ways = [f"random+{one}:{few}/{keep}" for one in ("last", "wpm", "svr", "gp") for few in SHARES for keep in KEEPS]
     for objectives in (["error"], ["error", "body_parameters"]):
         found = secateur.bench_search(
             table=[str(TABLE)],

@@ -99,8 +99,8 @@ def test_what_the_text_says_of_when_to_extrapolate() -> None:
 def test_what_the_text_says_of_real_trainings() -> None:
     found = {(r["objectives"], r["searcher"]): float(r["regret"]) for r in rows("standard.csv")}
     one, both = "error", "error body_parameters"
-    assert 1 - found[one, "random+last:0.2/0.3"] / found[one, "random"] == pytest.approx(0.40, abs=0.005)
-    assert 1 - found[both, "random+last:0.2/0.3"] / found[both, "random"] == pytest.approx(0.16, abs=0.005)
+    for way, saved in (("last", [0.40, 0.15]), ("wpm", [0.32, 0.11])):
+        assert [round(1 - found[kind, f"random+{way}:0.2/0.3"] / found[kind, "random"], 2) for kind in (one, both)] == saved
     for objectives in (one, both):
         mine = {name: regret for (kind, name), regret in found.items() if kind == objectives}
         assert min(mine, key=mine.__getitem__) == "random+last:0.2/0.3"
@@ -229,3 +229,8 @@ def test_what_the_text_says_of_two_real_runs() -> None:
         sizes = [(row["error, 30%"], row["error, 50%"]) for row in (whole, early, on)]
         assert sizes[0] == sizes[1] == sizes[2]
     assert int(found["sst2", "1500", "last, as many epochs"]["candidates"]) - 24 == 21
+    for task, saved, left in (("sst2", 33, 0.1425), ("stsb", 27, 0.414)):
+        early = found[task, "1500", "svr"]
+        assert round(100 * (1 - float(early["epochs"]) / 96)) == saved
+        assert float(early["error, 100%"]) == pytest.approx(left, abs=0.0006)
+        assert [early[size] == found[task, "1500", "none"][size] for size in ("error, 30%", "error, 50%")] == [True, True]

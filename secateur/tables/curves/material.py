@@ -82,15 +82,17 @@ def known_curves(table: SearchTable, reading: Reading) -> Known:
 
 def different(table: Table, metrics: Sequence[str]) -> Table:
     """A row per training: one may stand under several sources. Raises DataError where rows of one network and seed differ."""
-    kept: dict[tuple[str, int], int] = {}
-    for row, training in enumerate(zip(table.keys, table.seed.tolist(), strict=True)):
-        first = kept.setdefault(training, row)
-        if any(not np.array_equal(table.curves[name][first], table.curves[name][row]) for name in metrics):
+    first = np.array([table._by_seed[training] for training in zip(table.keys, table.seed.tolist(), strict=True)])
+    for name in metrics:
+        apart = np.flatnonzero((table.curves[name] != table.curves[name][first]).any(axis=1))
+        if len(apart):
+            row = int(apart[0])
             raise DataError(
-                f"`{table.where}`: rows {first + 1} and {row + 1} are of one network with one seed, {training[1]}, and have "
-                "different curves. Give each training of a network its own `seed`."
+                f"`{table.where}`: rows {first[row] + 1} and {row + 1} are of one network with one seed, {table.seed[row]}, "
+                "and have different curves. Give each training of a network its own `seed`."
             )
-    return table if len(kept) == len(table) else table.take(list(kept.values()))
+    kept = np.unique(first)
+    return table if len(kept) == len(table) else table.take(kept)
 
 
 def check_whole(table: Table, metrics: Sequence[str]) -> None:
