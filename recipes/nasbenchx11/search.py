@@ -5,6 +5,7 @@
     python recipes/nasbenchx11/search.py compare runs/x11    # our decoders, and a surrogate of them → search.csv, pairs.csv
     python recipes/nasbenchx11/search.py few runs/x11        # the same two → few.csv
     python recipes/nasbenchx11/search.py tiny runs/x11       # many tiny decoders → search.csv, pairs.csv
+    python recipes/nasbenchx11/search.py literal runs/x11    # our decoders, WPM as the text has it → literal.csv
 
 What goes on (`keep`) was chosen on NAS-Bench-101, which is not used later.
 """
@@ -74,12 +75,22 @@ def seconds_of(table: str) -> float:
     return round(seconds, -3 if seconds > 100_000 else 0)
 
 
-def searched(table: str, searchers: Sequence[str], to: Path) -> tuple[list[dict[str, Any]], list[Any]]:
+def searched(
+    table: str, searchers: Sequence[str], to: Path, workers: int | None = None
+) -> tuple[list[dict[str, Any]], list[Any]]:
     """A row per searcher and time (a quarter, a half and all of it), and the paired differences of regrets in the end."""
     seconds = seconds_of(table)
     at = ",".join(str(int(seconds * share)) for share in (0.25, 0.5, 1.0))
     found = secateur.bench_search(
-        table=[table], searcher=[*searchers], objective=["loss"], report=[], seeds=SEEDS, seconds=seconds, at=at, to=to
+        table=[table],
+        searcher=[*searchers],
+        objective=["loss"],
+        report=[],
+        seeds=SEEDS,
+        seconds=seconds,
+        at=at,
+        to=to,
+        workers=workers,
     )
     rows = [{"share": round(row["simulated_seconds"] / seconds, 2), **_told(row)} for row in found.rows()]
     return rows, next(iter(found.pairs.values()))["regret"]
@@ -103,6 +114,16 @@ def tiny(folder: Path) -> None:
     compared(TINY, "tiny", (), folder)
 
 
+def literal(folder: Path) -> None:
+    """WPM with what it is wrong by: what it predicts is compared with how others ended."""
+    from secateur.predictors.curves.wpm import Wpm
+
+    Wpm.learns = True  # then nothing is taken off
+    plain = PLAIN[:2]
+    rows, _ = searched(TABLE, [*plain, *(f"{one}+wpm:0.2/{keep():g}" for one in plain)], folder / "literal", workers=1)
+    replace_rows(HERE / "literal.csv", rows, ("searcher", "share"))
+
+
 def compared(table: str, name: str, left_out: Sequence[str], folder: Path) -> None:
     share = keep()
     early = [f"{one}:0.2/{share:g}" for one in (*(f"{plain}+{way}" for plain in PLAIN for way in EARLY), ALSO)]
@@ -122,7 +143,7 @@ def few(folder: Path) -> None:
 
 
 def main(what: str, folder: str) -> None:
-    {"tune": tune, "compare": compare, "few": few, "tiny": tiny}[what](Path(folder))
+    {"tune": tune, "compare": compare, "few": few, "tiny": tiny, "literal": literal}[what](Path(folder))
 
 
 if __name__ == "__main__":
