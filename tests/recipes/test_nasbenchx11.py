@@ -65,6 +65,9 @@ def test_what_the_text_says_of_searches() -> None:
     assert found["hyperband", "0.25"] == min(regret for (_, share), regret in found.items() if share == "0.25")
     assert found["bohb", "1"] == pytest.approx(found["bananas", "1"], abs=0.0002)
     assert round(found["local+gp:0.2/0.5", "1"], 4) == 0.0025
+    literal = {(r["searcher"], r["share"]): float(r["regret"]) for r in rows("literal.csv")}
+    assert [round(literal[f"{one}+wpm:0.2/0.5", "1"], 4) for one in plain[:2]] == [0.0099, 0.0074]
+    assert all(literal[one, "1"] == found[one, "1"] < literal[f"{one}+wpm:0.2/0.5", "1"] for one in plain[:2])
 
 
 def test_what_the_text_says_of_searches_on_the_surrogate() -> None:
