@@ -23,8 +23,8 @@ CLOSER = 20
 NOISE, HEAVIEST = (1e-4, 0.2), 1.5
 #: The highest end of a family that walkers may begin with, and what it is brought down to: curves end at 1 at most.
 HIGHEST, TOP = 1.05, 0.999
-#: No accuracy is below this.
-LOWEST = -0.1
+#: No accuracy is below this: some are correlations.
+LOWEST = -1.0
 #: Curves whose ends are kept.
 KEPT = 4096
 
@@ -57,9 +57,9 @@ class Wpm(Extrapolator):
             scale, offset = -(abs(float(values[0])) or 1.0), float(values[0])
         scaled = (values - offset) / scale
         if scaled.max() > HIGHEST or (self.maximised and scaled.min() < LOWEST):
-            what = "accuracies: shares, or parts of 100" if self.maximised else "losses that stay above 0"
+            what = "accuracies, shares or parts of 100" if self.maximised else "losses that stay above 0"
             told = ", ".join(f"{value:g}" for value in values)
-            raise ConfigurationError(f"`wpm` extrapolates {what}. It cannot tell the end of {told}.")
+            raise ConfigurationError(f"`wpm` extrapolates {what}, and not {told}. Take another extrapolator, such as svr.")
         x = 1 + (self.budgets - self.budgets[0]) / (self.budgets[1] - self.budgets[0])
         mean, deviation = ended(tuple(x[: self.seen].tolist()), tuple(scaled.tolist()), float(x[-1]))
         return offset + scale * mean, abs(scale) * deviation

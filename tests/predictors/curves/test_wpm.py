@@ -102,8 +102,13 @@ def test_what_has_reached_the_top_stays_near_it(begun: tuple[float, ...]) -> Non
     ("values", "maximised"), [((200.0, 550.0), True), ((1.2, 1.35), True), ((-6.0, -4.0), True), ((0.4, -0.9), False)]
 )
 def test_values_that_are_no_accuracies_and_losses_below_0(values: tuple[float, ...], maximised: bool) -> None:
-    with pytest.raises(ConfigurationError, match=r"`wpm` extrapolates .* It cannot tell the end of"):
+    with pytest.raises(ConfigurationError, match=r"`wpm` extrapolates .*, and not .* Take another extrapolator"):
         Wpm(np.arange(1.0, 9.0), 2, maximised=maximised).predict(np.zeros((1, 0)), np.array([values]))
+
+
+def test_a_correlation_may_begin_below_0() -> None:
+    means, _ = Wpm(np.arange(1.0, 9.0), 3, maximised=True).predict(np.zeros((1, 0)), np.array([[-0.38, -0.07, 0.05]]))
+    assert 0 < means[0] < 1
 
 
 def test_one_per_cent_is_not_all_where_others_tell() -> None:
