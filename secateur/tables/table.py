@@ -110,6 +110,11 @@ class Table:
         return len(self._first)
 
     @property
+    def repeated(self) -> int:
+        """How many architectures were trained with several seeds."""
+        return sum(len(rows) > 1 for rows in self._trainings.values())
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Of all that `values` may tell."""
         return (*self.columns, *self.curves)

@@ -212,7 +212,8 @@ def test_a_training_counts_once(table: Any) -> None:
 
     opened = open_table(str(table(twice)))
     known = known_curves(opened, Reading.of(opened))
-    assert (len(known), known.repeated) == (40, 0)
+    assert (len(known), known.repeated, opened.table.repeated) == (40, 0, 0)
+    assert open_table(str(table(seeds=2))).table.repeated == 40
     drawn = opened.space.sample_many(6, generator(2, "drawn"))
     one, two = (fitted(path, columns=["latency"]).answers(drawn) for path in (table(), opened.table.where))
     assert np.array_equal(one.curves["loss"], two.curves["loss"])

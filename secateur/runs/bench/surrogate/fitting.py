@@ -21,7 +21,6 @@ from secateur.report.text_table import table_blocks
 from secateur.runs.bench.surrogate.settings import FitSettings
 from secateur.runs.progress import Progress
 from secateur.spaces.base import Space
-from secateur.tables.curves.material import known_curves
 from secateur.tables.curves.surrogate import CARD, CurveSurrogate
 from secateur.tables.opening import open_table
 from secateur.writing import check_writable
@@ -62,8 +61,7 @@ def fit(table: str, settings: FitSettings, progress: Progress) -> FittedSurrogat
     opened = open_table(table)
     check_writable(s.to)
     with progress.bar("fitting") as advance:
-        reading = s.reading(opened)
-        ways = s.ways(known_curves(opened, reading).repeated)
+        reading, ways = s.reading(opened), s.ways(opened.table.repeated)
         made = CurveSurrogate.fitted(opened, reading, ways, columns=s.column or (), members=s.members, seed=s.seed)
         advance(1, 1)
     made.write(s.to)
